@@ -1,0 +1,185 @@
+"""Checkpoints: published safetensors directories and our Orbax ones, opened strictly and loaded one parameter at a time.
+
+Opening reads configs and headers only and settles everything that can be refused. Loading then moves each parameter to the
+device as it comes, cast on the way, so memory stays near one copy of the weights.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+from jax import Array
+
+from domino_jax import orbax_store
+from domino_jax.config import DraftConfig, TargetConfig, read_json
+from domino_jax.drafter import BlockDrafter
+from domino_jax.errors import InputError
+from domino_jax.safetensors_files import SafetensorsDirectory
+from domino_jax.target import Target
+from domino_jax.tensors import HEAD_TENSORS, Row, draft_rows, target_rows
+
+HARMLESS = re.compile(r"(^|\.)rotary_emb\.inv_freq$")  # a buffer that older exports stored; angles are computed here
+SHARED = ("embed_tokens.weight", "lm_head.weight")  # a drafter that ships these must ship the target's
+HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+HUB_FILES = ["*.json", "*.safetensors", "*.txt", "*.jinja", "*.model"]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """An opened checkpoint: every name, shape and dtype checked, no array read yet."""
+
+    directory: Path
+    config: TargetConfig | DraftConfig
+    rows: list[Row]
+    source: SafetensorsDirectory | orbax_store.OrbaxDirectory
+    notes: tuple[str, ...]  # what was left out and why that is harmless
+
+    @property
+    def kind(self) -> str:
+        return "target" if isinstance(self.config, TargetConfig) else self.config.kind
+
+    @property
+    def format(self) -> str:
+        return self.source.format
+
+    def parameters(self, dtype: jnp.dtype | None = None) -> Iterator[tuple[str, Array]]:
+        """(module path, array) one after the other, cast to `dtype` (None: as stored)."""
+        return self.source.parameters(self.rows, dtype)
+
+
+def locate(name: str | Path) -> Path:
+    """The local directory of a checkpoint; a hub id (`owner/name`) that is no local directory is fetched."""
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path
+    if path.exists():
+        raise InputError(f"{path}: is a file, expected a checkpoint directory")
+    if not HUB_ID.fullmatch(str(name)):
+        raise InputError(f"{path}: no such directory, expected a checkpoint directory or a hub id (owner/name)")
+    import huggingface_hub  # only a hub id needs it
+
+    try:
+        return Path(huggingface_hub.snapshot_download(str(name), allow_patterns=HUB_FILES))
+    except Exception as error:  # no network, no such repository, no access: the remedy is the same
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(
+            f"{name}: neither a local directory nor to be fetched from the hub ({reason}); on a machine with network run "
+            f"`hf download {name} --local-dir DIR` and pass DIR"
+        ) from error
+
+
+def open_target(name: str | Path) -> Checkpoint:
+    """Raises InputError for anything but a complete Qwen3 checkpoint."""
+    directory = locate(name)
+    config = TargetConfig.from_dict(_read_config(directory), str(directory / "config.json"))
+    return _open(directory, config, target_rows(config))
+
+
+def open_draft(name: str | Path) -> Checkpoint:
+    """Raises InputError for anything but a complete DFlash or Domino drafter."""
+    directory = locate(name)
+    config = DraftConfig.from_dict(_read_config(directory), str(directory / "config.json"))
+    return _open(directory, config, draft_rows(config))
+
+
+def _read_config(directory: Path) -> dict:
+    if (directory / "target" / "config.json").exists() and not (directory / "config.json").exists():
+        raise InputError(f"{directory}: holds a converted pair, expected one checkpoint; pass {directory / 'target'} or {directory / 'draft'}")
+    return read_json(directory / "config.json")
+
+
+def _open(directory: Path, config: TargetConfig | DraftConfig, rows: list[Row]) -> Checkpoint:
+    if orbax_store.is_store(directory):
+        source = orbax_store.OrbaxDirectory(directory)
+        _compare(directory, {path: leaf.shape for path, leaf in _leaves(abstract(config)).items()}, source.shapes)
+        return Checkpoint(directory, config, rows, source, ())
+    source = SafetensorsDirectory(directory)
+    expected = {name: shape for row in rows for name, shape in row.sources.items()}
+    found = dict(source.shapes)
+    notes = []
+    for name in [name for name in found if HARMLESS.search(name)]:
+        del found[name]
+        notes.append(f"{name} is ignored: RoPE angles are computed")
+    if isinstance(config, TargetConfig) and config.tie_word_embeddings and "lm_head.weight" in found:
+        _refuse_other_head(directory, source)
+        del found["lm_head.weight"]
+        notes.append("lm_head.weight is ignored: it equals embed_tokens.weight, to which it is tied")
+    if isinstance(config, DraftConfig):
+        head = [name for name in HEAD_TENSORS if name in found]
+        if head and config.domino is None:
+            raise InputError(f'{directory}: holds the Domino head tensors {", ".join(head)} but config.json has no projector_type, expected projector_type "domino"')
+        for name in [name for name in SHARED if name in found]:
+            del found[name]
+            notes.append(f"{name} is not loaded: it must equal the target's")
+    _compare(directory, expected, found)
+    return Checkpoint(directory, config, rows, source, tuple(notes))
+
+
+def _compare(where: Path, expected: dict[str, tuple[int, ...]], found: dict[str, tuple[int, ...]]) -> None:
+    """Raises one InputError that names every missing, unexpected and misshapen tensor."""
+    listing = {
+        "missing": sorted(expected.keys() - found.keys()),
+        "unexpected": sorted(found.keys() - expected.keys()),
+        "misshapen": [
+            f"{name} is {list(found[name])}, expected {list(expected[name])}"
+            for name in sorted(expected.keys() & found.keys())
+            if tuple(found[name]) != tuple(expected[name])
+        ],
+    }
+    parts = []
+    for word, names in listing.items():
+        if names:
+            more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+            parts.append(f"{len(names)} {word}: {', '.join(names[:20])}{more}")
+    if parts:
+        raise InputError(f"{where}: the tensors do not match config.json, expected {len(expected)} of them ({'; '.join(parts)})")
+
+
+def _refuse_other_head(directory: Path, source: SafetensorsDirectory) -> None:
+    if not np.array_equal(source.read("lm_head.weight"), source.read("embed_tokens.weight")):
+        raise InputError(
+            f"{directory}: lm_head.weight differs from embed_tokens.weight although tie_word_embeddings is true, expected equal tensors or tie_word_embeddings false"
+        )
+
+
+def abstract(config: TargetConfig | DraftConfig, dtype: jnp.dtype = jnp.float32, **options) -> Target | BlockDrafter:
+    """The module of a config with shapes in place of arrays. `options` go to the drafter."""
+    build = Target if isinstance(config, TargetConfig) else BlockDrafter
+    return nnx.eval_shape(lambda: build(config, dtype, rngs=nnx.Rngs(0), **options))
+
+
+def _leaves(module: nnx.Module) -> dict[str, jax.ShapeDtypeStruct]:
+    """Module path (`layers.0.qkv_DKCH`) -> leaf, in tree order."""
+    with_paths = jax.tree_util.tree_flatten_with_path(module)[0]
+    return {".".join(re.findall(r"\w+", jax.tree_util.keystr(path)[: -len(".value")])): leaf for path, leaf in with_paths}
+
+
+def load(
+    checkpoint: Checkpoint, dtype: jnp.dtype, progress: Callable[[Iterable, int], Iterable] = lambda items, total: items, **options
+) -> Target | BlockDrafter:
+    """The module with its weights on the default device, in `dtype`. `progress` wraps the iteration over parameters."""
+    module = abstract(checkpoint.config, dtype, **options)
+    places = {path: i for i, path in enumerate(_leaves(module))}
+    leaves: list[Array | None] = [None] * len(places)
+    for path, array in progress(checkpoint.parameters(dtype), len(places)):
+        leaves[places[path]] = array
+    return jax.tree.unflatten(jax.tree.structure(module), leaves)
+
+
+def check_shared(draft: Checkpoint, target: Target) -> None:
+    """Raises InputError if the drafter ships an embedding or head that is not the target's."""
+    if not isinstance(draft.source, SafetensorsDirectory):
+        return
+    embedder = target.embedder
+    for name, ours in zip(SHARED, (embedder.embed_VD, embedder.head_VD or embedder.embed_VD), strict=True):
+        if name not in draft.source.shapes:
+            continue
+        ours = np.asarray(ours[...])
+        theirs = draft.source.read(name)
+        if theirs.shape != ours.shape or not np.array_equal(theirs.astype(ours.dtype), ours):
+            raise InputError(f"{draft.directory}: {name} differs from the target's, expected the target's own (a drafter shares it)")

@@ -1,0 +1,111 @@
+"""The DFlash drafter: one parallel pass over a block, reading the target's hidden states (z-lab/dflash; arXiv of the same name).
+
+Two streams meet in its attention. *Context*: the target's residuals at committed positions, projected once to width D and
+turned into keys and values by every layer. *Block*: the verified token followed by mask tokens. A block row sees all context
+before the block and the whole block, without causality.
+
+    context   0 ........ length-1 | length ............ length+block_size-1   block
+              cached keys, values   verified  MASK  MASK ... MASK
+
+The cache holds context only. Context is never updated by the layers and skips their input norm; the block's keys and values
+are used for the pass and dropped.
+"""
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+
+from domino_jax import layers
+from domino_jax.cache import KVCache, write
+from domino_jax.config import DraftConfig
+
+
+class DFlashLayer(nnx.Module):
+    """One drafter layer. Context needs keys and values but no queries, so q stands apart from the fused k and v."""
+
+    def __init__(self, config: DraftConfig, dtype: jnp.dtype, *, rngs: nnx.Rngs):
+        D, F, H = config.hidden_size, config.intermediate_size, config.head_dim
+        K, G = config.num_key_value_heads, config.queries_per_kv_head
+
+        def normal(*shape: int, fan_in: int) -> nnx.Param:
+            return nnx.Param(fan_in**-0.5 * jax.random.normal(rngs.params(), shape, dtype))
+
+        self.config = config
+        self.input_norm_D = nnx.Param(jnp.ones(D, dtype))
+        self.q_DKGH = normal(D, K, G, H, fan_in=D)
+        self.kv_DK2H = normal(D, K, 2, H, fan_in=D)
+        self.q_norm_H = nnx.Param(jnp.ones(H, dtype))
+        self.k_norm_H = nnx.Param(jnp.ones(H, dtype))
+        self.out_KGHD = normal(K, G, H, D, fan_in=K * G * H)
+        self.post_norm_D = nnx.Param(jnp.ones(D, dtype))
+        self.gate_up_D2F = normal(D, 2, F, fan_in=D)
+        self.down_FD = normal(F, D, fan_in=F)
+
+    def key_value(self, x_BTD: Array, position_BT: Array) -> tuple[Array, Array]:
+        """Keys (normed and turned) and values of context or block rows -> two [B, T, K, H]."""
+        kv_BTK2H = jnp.einsum("BTD,DKAH->BTKAH", x_BTD, self.kv_DK2H[...])
+        key_BTKH = layers.rms_norm(kv_BTK2H[..., 0, :], self.k_norm_H[...], self.config.rms_norm_eps)
+        return layers.rope(key_BTKH, position_BT, self.config.rope_theta), kv_BTK2H[..., 1, :]
+
+    def __call__(self, x_BTD: Array, context_BTD: Array, context_slot_BT: Array, length_B: Array, key_BKSH: Array, value_BKSH: Array):
+        """Writes the new context, then runs the block over all context -> (x_BTD, key_BKSH, value_BKSH)."""
+        config, eps = self.config, self.config.rms_norm_eps
+        new = context_BTD.shape[1]
+        position_BT = length_B[:, None] + jnp.arange(x_BTD.shape[1])
+        normed_BTD = layers.rms_norm(x_BTD, self.input_norm_D[...], eps)
+        # One matmul for both streams reads the weights once.
+        rows_BTD = jnp.concatenate([context_BTD, normed_BTD], 1)
+        key_BTKH, value_BTKH = self.key_value(rows_BTD, jnp.concatenate([context_slot_BT, position_BT], 1))
+        key_BKSH = write(key_BKSH, key_BTKH[:, :new], context_slot_BT)
+        value_BKSH = write(value_BKSH, value_BTKH[:, :new], context_slot_BT)
+        committed_B1S = jnp.arange(key_BKSH.shape[2]) < length_B[:, None, None]
+        block_key_BKTH, block_value_BKTH = key_BTKH[:, new:].swapaxes(1, 2), value_BTKH[:, new:].swapaxes(1, 2)
+        query_BTKGH = jnp.einsum("BTD,DKGH->BTKGH", normed_BTD, self.q_DKGH[...])
+        query_BTKGH = layers.rope(layers.rms_norm(query_BTKGH, self.q_norm_H[...], eps), position_BT, config.rope_theta)
+        segments = [(key_BKSH, value_BKSH, committed_B1S), (block_key_BKTH, block_value_BKTH, None)]
+        mixed_BTKGH = layers.attention(query_BTKGH, segments)
+        x_BTD = x_BTD + jnp.einsum("BTKGH,KGHD->BTD", mixed_BTKGH, self.out_KGHD[...])
+        normed_BTD = layers.rms_norm(x_BTD, self.post_norm_D[...], eps)
+        return x_BTD + layers.swiglu(normed_BTD, self.gate_up_D2F[...], self.down_FD[...]), key_BKSH, value_BKSH
+
+
+class DFlash(nnx.Module):
+    """The backbone. It owns neither embeddings nor head: both are the target's."""
+
+    def __init__(self, config: DraftConfig, dtype: jnp.dtype, *, rngs: nnx.Rngs):
+        D, XD = config.hidden_size, len(config.target_layer_ids) * config.hidden_size
+        self.config = config
+        self.fc_XD = nnx.Param(XD**-0.5 * jax.random.normal(rngs.params(), (XD, D), dtype))
+        self.hidden_norm_D = nnx.Param(jnp.ones(D, dtype))
+        self.layers = nnx.List([DFlashLayer(config, dtype, rngs=rngs) for _ in range(config.num_hidden_layers)])
+        self.norm_D = nnx.Param(jnp.ones(D, dtype))
+
+    def project_context(self, features: tuple[Array, ...]) -> Array:
+        """The captured residuals (J times [B, T, D], in `target_layer_ids` order) -> context_BTD, shared by all layers."""
+        features_BTX = jnp.concatenate(features, -1)
+        return layers.rms_norm(features_BTX @ self.fc_XD[...], self.hidden_norm_D[...], self.config.rms_norm_eps)
+
+    def write_context(self, features: tuple[Array, ...], slot_BT: Array, cache: KVCache) -> KVCache:
+        """The cache with the keys and values of new context at `slot_BT`; slots at or past the capacity are dropped."""
+        context_BTD = self.project_context(features)
+        keys, values = [], []
+        for layer, key_BKSH, value_BKSH in zip(self.layers, cache.key, cache.value, strict=True):
+            key_BTKH, value_BTKH = layer.key_value(context_BTD, slot_BT)
+            keys.append(write(key_BKSH, key_BTKH, slot_BT))
+            values.append(write(value_BKSH, value_BTKH, slot_BT))
+        return KVCache(tuple(keys), tuple(values))
+
+    def block(self, block_BTD: Array, features: tuple[Array, ...], slot_BT: Array, length_B: Array, cache: KVCache) -> tuple[Array, KVCache]:
+        """Writes new context at `slot_BT`, then passes the embedded block at positions length.. -> (hidden_BTD, cache).
+
+        The block is always exactly `block_size` rows wide: attention runs both ways, so another width is another function.
+        """
+        context_BTD = self.project_context(features)
+        x_BTD, keys, values = block_BTD, [], []
+        for number, (layer, key_BKSH, value_BKSH) in enumerate(zip(self.layers, cache.key, cache.value, strict=True)):
+            with jax.named_scope(f"draft_layer{number}"):
+                x_BTD, key_BKSH, value_BKSH = layer(x_BTD, context_BTD, slot_BT, length_B, key_BKSH, value_BKSH)
+            keys.append(key_BKSH)
+            values.append(value_BKSH)
+        return layers.rms_norm(x_BTD, self.norm_D[...], self.config.rms_norm_eps), KVCache(tuple(keys), tuple(values))

@@ -1,0 +1,94 @@
+"""What the engine needs of a drafter, and the two that give it: DFlash (with or without the Domino head) and a script."""
+
+from typing import Protocol
+
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+
+from domino_jax import cache, domino
+from domino_jax.cache import KVCache
+from domino_jax.config import DraftConfig
+from domino_jax.dflash import DFlash
+from domino_jax.domino import DominoHead
+from domino_jax.errors import InputError
+from domino_jax.target import Embedder
+
+DEFAULT_POOL_SIZE = 2048
+
+
+class Drafter(Protocol):
+    """A pytree whose methods are pure. Its proposals may be anything: they change the speed and not one bit of the text."""
+
+    kind: str
+    num_proposals: int
+    layer_ids: tuple[int, ...]  # whose residuals it reads, in this order
+
+    def allocate(self, batch: int, capacity: int, dtype: jnp.dtype) -> KVCache: ...
+
+    def prefill(self, cache: KVCache, features: tuple[Array, ...], row: Array, slot_1T: Array) -> KVCache:
+        """Takes in one chunk of one row's prompt: the features ([1, T, D] each) of the positions `slot_1T`."""
+
+    def propose(
+        self, embedder: Embedder, cache: KVCache, features: tuple[Array, ...], slot_BT: Array, length_B: Array, verified_B: Array
+    ) -> tuple[Array, KVCache]:
+        """Takes in the features of the last round, then proposes what follows `verified` at position `length` -> int32 [B, P]."""
+
+
+class BlockDrafter(nnx.Module):
+    """A DFlash backbone and, if its config has one, the Domino head on top."""
+
+    def __init__(
+        self, config: DraftConfig, dtype: jnp.dtype, *, rngs: nnx.Rngs, num_proposals: int | None = None, pool_size: int = DEFAULT_POOL_SIZE
+    ):
+        self.config = config
+        self.kind = config.kind
+        self.layer_ids = config.target_layer_ids
+        self.num_proposals = config.block_size - 1 if num_proposals is None else num_proposals
+        self.pool_size = pool_size
+        if not 1 <= self.num_proposals <= config.max_proposals:
+            raise InputError(f"num_proposals is {num_proposals}, expected 1 to {config.max_proposals} for this {self.kind} drafter of block size {config.block_size}")
+        if pool_size < 0:
+            raise InputError(f"pool_size is {pool_size}, expected 0 (the full vocabulary) or more")
+        self.backbone = DFlash(config, dtype, rngs=rngs)
+        self.head = DominoHead(config, dtype, rngs=rngs) if config.domino else None
+
+    def allocate(self, batch: int, capacity: int, dtype: jnp.dtype) -> KVCache:
+        return cache.allocate(self.config, batch, capacity, dtype)
+
+    def prefill(self, cache: KVCache, features: tuple[Array, ...], row: Array, slot_1T: Array) -> KVCache:
+        one = cache.row(row, cleared=slot_1T[0, 0] == 0)
+        return cache.with_row(row, self.backbone.write_context(features, slot_1T, one))
+
+    def propose(self, embedder, cache, features, slot_BT, length_B, verified_B):
+        config, P = self.config, self.num_proposals
+        masks_BT = jnp.full((verified_B.shape[0], config.block_size - 1), config.mask_token_id, jnp.int32)
+        block_BTD = embedder.encode(jnp.concatenate([verified_B[:, None], masks_BT], 1))
+        hidden_BTD, cache = self.backbone.block(block_BTD, features, slot_BT, length_B, cache)
+        hidden_BPD = hidden_BTD[:, config.first_row : config.first_row + P]
+        base_BPV = embedder.decode(hidden_BPD)
+        if self.head is None:
+            return jnp.argmax(base_BPV, -1).astype(jnp.int32), cache
+        prefix = config.domino.pure_draft_prefix_len
+        return domino.rollout(self.head, embedder.encode, base_BPV, hidden_BPD, verified_B, prefix, self.pool_size), cache
+
+
+class ScriptedDrafter(nnx.Module):
+    """Proposes what a table says for each slot of the batch and absolute position: forces any acceptance length in tests."""
+
+    kind = "scripted"
+    layer_ids = ()
+
+    def __init__(self, script_BS: Array, num_proposals: int):
+        self.script_BS = nnx.Param(jnp.asarray(script_BS, jnp.int32))
+        self.num_proposals = num_proposals
+
+    def allocate(self, batch: int, capacity: int, dtype: jnp.dtype) -> KVCache:
+        return KVCache((), ())
+
+    def prefill(self, cache, features, row, slot_1T):
+        return cache
+
+    def propose(self, embedder, cache, features, slot_BT, length_B, verified_B):
+        position_BP = length_B[:, None] + 1 + jnp.arange(self.num_proposals)
+        return jnp.take_along_axis(self.script_BS[...], position_BP, 1, mode="fill", fill_value=-1), cache

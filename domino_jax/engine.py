@@ -1,0 +1,171 @@
+"""The engine: a target, a drafter or none, and their compiled programs by (batch, capacity). The Python interface.
+
+    engine = domino_jax.load("Qwen3-8B", "Qwen3-8B-Domino-b16")
+    for result in engine.generate(["Why is the sky blue?"]):
+        print(result.text, result.mean_acceptance_length)
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from domino_jax import capacity, checkpoint
+from domino_jax.config import DraftConfig, TargetConfig, check_pair
+from domino_jax.drafter import DEFAULT_POOL_SIZE, BlockDrafter, Drafter
+from domino_jax.errors import InputError
+from domino_jax.events import Check, Event, Finished, Prompt, Result
+from domino_jax.loop import Run
+from domino_jax.programs import Executable
+from domino_jax.target import Target
+from domino_jax.text import Text, stop_ids
+
+DEFAULT_CHECK_PROPOSALS = 15  # proposals a round of check mode where no drafter sets them: those of a block of 16
+DTYPES = {"float32": jnp.float32, "bfloat16": jnp.bfloat16}
+
+
+@dataclass
+class Engine:
+    """A target, a drafter or none, and the programs compiled for them so far. Made by `domino_jax.load` or `Engine.random`."""
+
+    target: Target
+    drafter: Drafter | None
+    dtype: jnp.dtype
+    text: Text | None = None
+    stop_ids: tuple[int, ...] = ()
+    check_proposals: int = DEFAULT_CHECK_PROPOSALS
+    executables: dict[tuple, Executable] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def random(
+        cls,
+        target_config: TargetConfig,
+        draft_config: DraftConfig | None,
+        key: jax.Array,
+        dtype: jnp.dtype | str = "auto",
+        num_proposals: int | None = None,
+        pool_size: int = DEFAULT_POOL_SIZE,
+    ) -> "Engine":
+        """An engine with random weights, made on the device: full-size models with nothing stored."""
+        dtype = resolve_dtype(dtype)
+        target_key, draft_key = jax.random.split(key)
+        target = Target(target_config, dtype, rngs=nnx.Rngs(target_key))
+        drafter = None
+        if draft_config is not None:
+            drafter = BlockDrafter(draft_config, dtype, rngs=nnx.Rngs(draft_key), num_proposals=num_proposals, pool_size=pool_size)
+        return cls(target, drafter, dtype)
+
+    @property
+    def num_proposals(self) -> int:
+        return self.drafter.num_proposals if self.drafter else self.check_proposals
+
+    def prompt(self, prompt: Prompt | str | Sequence[int], thinking: bool = False) -> Prompt:
+        """A prompt from text (one user turn of the chat template), from token ids, or as it is."""
+        if isinstance(prompt, Prompt):
+            return prompt
+        if not isinstance(prompt, str):
+            return Prompt(tuple(prompt))
+        if self.text is None:
+            raise InputError("a text prompt was given but the target has no tokenizer, expected token ids")
+        return Prompt(tuple(self.text.encode_chat([{"role": "user", "content": prompt}], thinking)))
+
+    def generate(self, prompts: Sequence[Prompt | str | Sequence[int]], **options) -> list[Result]:
+        """The results of `stream`, in the order of the prompts. The options are `stream`'s."""
+        results = {event.index: event.result for event in self.stream(prompts, **options) if isinstance(event, Finished)}
+        return [results[index] for index in sorted(results)]
+
+    def stream(
+        self,
+        prompts: Sequence[Prompt | str | Sequence[int]],
+        *,
+        max_new_tokens: int | None = None,
+        max_context: int | None = None,
+        batch_size: int | None = None,
+        ignore_eos: bool = False,
+        exact: bool = False,
+        trace: bool = False,
+    ) -> Iterator[Event]:
+        """Decodes greedily; yields `Compiled`, `Started`, `Tokens` and `Finished` events as they happen.
+
+        max_new_tokens: None is 512, cut to what the context leaves; a number that the context cannot hold is refused.
+        max_context: positions a row may use; None is the model's `max_position_embeddings`, and cache for no more than needed.
+        batch_size: rows decoded together; None is min(prompts, 8).
+        exact: check mode, one token a round through the verify program. trace: keep every round's proposals.
+        Raises InputError before any work for a prompt that is empty, out of the vocabulary, or does not fit.
+        """
+        prompts = [self.prompt(prompt) for prompt in prompts]
+        plan = self.plan(prompts, max_new_tokens, max_context)
+        batch = min(len(prompts), 8) if batch_size is None else batch_size
+        if batch < 1:
+            raise InputError(f"batch_size is {batch}, expected at least 1")
+        return self._run(plan, batch, () if ignore_eos else self.stop_ids, exact, trace).events()
+
+    def plan(self, prompts: Sequence[Prompt], max_new_tokens: int | None = None, max_context: int | None = None) -> capacity.Plan:
+        """Budgets, chunks and capacity of a run; raises InputError for what cannot be served."""
+        draft_config = getattr(self.drafter, "config", None)
+        return capacity.plan(prompts, self.target.config, draft_config, self.num_proposals, max_new_tokens, max_context)
+
+    def _run(self, plan: capacity.Plan, batch: int, stops: tuple[int, ...], exact: bool, trace: bool = False) -> Run:
+        drafter = None if exact else self.drafter
+        width = self.num_proposals if drafter or exact else 0
+        return Run(self.target, drafter, self.dtype, plan, batch, width, stops, self.executables, self.text, trace)
+
+    def check(self, results: Sequence[Result], prompts: Sequence[Prompt], **options) -> None:
+        """Decodes again in check mode and notes in each result whether it is the same, bit for bit. Options as for `stream`."""
+        options = {**options, "exact": True, "trace": False}
+        for result, reference in zip(results, self.generate(prompts, **options), strict=True):
+            ours, theirs = result.output_ids, reference.output_ids
+            if ours == theirs and result.finish_reason == reference.finish_reason:
+                result.check = Check(True, None, None)
+                continue
+            first = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
+            result.check = Check(False, first, self.margin([*result.prompt_ids, *theirs[:first]]))
+
+    def margin(self, ids: Sequence[int]) -> float:
+        """The difference of the target's two largest logits after `ids`."""
+        run = self._run(self.plan([Prompt(tuple(ids))], max_new_tokens=1), 1, (), exact=True)
+        for _ in run.compile():
+            pass
+        return float(run.prefill(0, 0)[1])
+
+
+def resolve_dtype(name: str) -> jnp.dtype:
+    """`auto` is bfloat16 on an accelerator and float32 on a CPU."""
+    if name == "auto":
+        name = "float32" if jax.default_backend() == "cpu" else "bfloat16"
+    if name not in DTYPES:
+        raise InputError(f"dtype is {name}, expected auto, {' or '.join(DTYPES)}")
+    return DTYPES[name]
+
+
+def load(
+    target: str,
+    draft: str | None = None,
+    dtype: str = "auto",
+    *,
+    num_proposals: int | None = None,
+    pool_size: int = DEFAULT_POOL_SIZE,
+    progress: Callable = lambda items, total: items,
+) -> Engine:
+    """An engine from checkpoint directories (Hugging Face or our Orbax layout) or hub ids; `draft` None decodes target-only.
+
+    num_proposals: proposals a round, None is block_size - 1. pool_size: candidate ids the Domino head chooses among, 0 is the
+    whole vocabulary. Neither changes the text. Raises InputError, before any weight is read, for whatever does not load.
+    """
+    dtype = resolve_dtype(dtype)
+    opened = checkpoint.open_target(target)
+    opened_draft = None if draft is None else checkpoint.open_draft(draft)
+    options = {"num_proposals": num_proposals, "pool_size": pool_size}
+    if opened_draft:
+        check_pair(opened.config, opened_draft.config, str(opened_draft.directory / "config.json"))
+        checkpoint.abstract(opened_draft.config, **options)  # refuses numbers out of range
+    text = Text.load(opened.directory)
+    stops = stop_ids(opened.directory, text)
+    model = checkpoint.load(opened, dtype, progress)
+    drafter = None
+    if opened_draft:
+        checkpoint.check_shared(opened_draft, model)
+        drafter = checkpoint.load(opened_draft, dtype, progress, **options)
+    return Engine(model, drafter, dtype, text, stops, num_proposals or DEFAULT_CHECK_PROPOSALS)

@@ -1,0 +1,5 @@
+"""What goes wrong without being a bug."""
+
+
+class InputError(ValueError):
+    """Bad input. The message is one sentence that names the file or option, the key, what was found and what was expected."""

@@ -1,0 +1,220 @@
+"""The host loop of one run. It dispatches round n+1 before it reads round n.
+
+The device decides by itself which rows have ended, so a round dispatched in vain for a row changes nothing of it. Rows are
+independent: a finished row's slot takes the next prompt at once, and no row's output depends on its neighbours.
+"""
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from domino_jax import programs
+from domino_jax.capacity import Plan
+from domino_jax.drafter import Drafter
+from domino_jax.events import Compiled, Event, Finished, Result, Round, Started, Tokens
+from domino_jax.programs import Executable
+from domino_jax.target import Target
+from domino_jax.text import Detokenizer, Text
+
+
+@dataclass
+class Row:
+    """The occupant of a slot, as the host knows it."""
+
+    index: int
+    result: Result
+    detokenizer: Detokenizer | None
+    started: float  # when its prefill was dispatched
+    first_token: float = 0.0
+
+
+@dataclass
+class Pending:
+    """A dispatched program whose report is not read yet, with the rows it was dispatched for."""
+
+    report: jax.Array
+    rows: dict[int, Row]  # slot -> row
+    is_prefill: bool
+    proposals_BP: jax.Array | None = None  # kept for the trace
+
+
+class Run:
+    """The decoding state of one call of `Engine.stream`, the rows in its slots, and what is dispatched but not read.
+
+    `width` is the number of proposals verified a round; 0 runs the step program, and with no drafter to make them they are
+    impossible: check mode.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        drafter: Drafter | None,
+        dtype: jnp.dtype,
+        plan: Plan,
+        batch: int,
+        width: int,
+        stop_ids: tuple[int, ...],
+        executables: dict[tuple, Executable],
+        text: Text | None = None,
+        trace: bool = False,
+    ):
+        self.target, self.drafter, self.dtype, self.plan, self.batch, self.width = target, drafter, dtype, plan, batch, width
+        self.executables, self.text, self.trace = executables, text, trace
+        self.stop_ids = frozenset(stop_ids)
+        self.state = programs.allocate(target.config, batch, plan.capacity, dtype, stop_ids)
+        self.impossible_BP = jnp.full((batch, width), programs.IMPOSSIBLE, jnp.int32)
+        if drafter:
+            self.draft_cache = drafter.allocate(batch, plan.capacity, dtype)
+            self.features = tuple(jnp.zeros((batch, width + 1, target.config.hidden_size), dtype) for _ in drafter.layer_ids)
+        self.rows: dict[int, Row] = {}
+        self.pending: deque[Pending] = deque()
+
+    def events(self) -> Iterator[Event]:
+        yield from self.compile()
+        waiting = deque(range(len(self.plan.prompts)))
+        while waiting or self.rows:
+            for slot in range(self.batch):
+                if waiting and slot not in self.rows:
+                    self.start(slot, waiting.popleft())
+            self.round()
+            while len(self.pending) > 1:
+                yield from self.read(self.pending.popleft())
+
+    def compile(self) -> Iterator[Compiled]:
+        """Compiles the programs this run needs and the engine does not have yet."""
+        one, state = np.int32(0), self.state
+        row_shape = (self.target.config.hidden_size,)
+        for width in sorted({width for chunks in self.plan.chunks for width in chunks}):
+            chunk = np.zeros(width, np.int32)
+            yield from self._compile(programs.prefill, width, (self.target,), (state, one, chunk, one, one, one), donate=[0])
+            if self.drafter and self.drafter.layer_ids:
+                features = (jax.ShapeDtypeStruct((1, width, *row_shape), self.dtype),) * len(self.drafter.layer_ids)
+                yield from self._compile(programs.absorb, width, (self.drafter,), (self.draft_cache, features, one, one), donate=[0])
+        if self.drafter:
+            arguments = (self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B)
+            yield from self._compile(programs.draft, self.width, (self.drafter, self.target.embedder), arguments, donate=[0])
+        yield from self._compile(programs.verify, self.width, (self.target,), (state, self.impossible_BP), donate=[0])
+
+    def _compile(self, function, width: int, modules: tuple, arguments: tuple, donate: list[int]) -> Iterator[Compiled]:
+        key = self._key(function, width)
+        if key not in self.executables:
+            self.executables[key] = made = programs.compile_ahead(function, modules, arguments, self.dtype, donate)
+            name = "step" if function is programs.verify and not width else function.__name__
+            yield Compiled(name, self.batch, self.plan.capacity, made.seconds, made.cached)
+
+    def _key(self, function, width: int) -> tuple:
+        return function, self.batch, self.plan.capacity, width, self.state.stop_ids.shape
+
+    def program(self, function, width: int) -> Executable:
+        return self.executables[self._key(function, width)]
+
+    # What is dispatched
+
+    def start(self, slot: int, index: int) -> None:
+        """Prefills prompt `index` into `slot`."""
+        prompt = self.plan.prompts[index]
+        result = Result(index if prompt.id is None else prompt.id, prompt.ids, trace=[] if self.trace else None)
+        row = Row(index, result, self.text.stream() if self.text else None, time.perf_counter())
+        self.rows[slot] = row
+        report, _ = self.prefill(slot, index)
+        self._dispatched(Pending(report, {slot: row}, is_prefill=True))
+
+    def prefill(self, slot: int, index: int) -> tuple[jax.Array, jax.Array]:
+        """Dispatches a prompt's chunks -> (report, margin) of the last."""
+        ids, budget, offset = self.plan.prompts[index].ids, self.plan.budgets[index], 0
+        for width in self.plan.chunks[index]:
+            part = ids[offset : offset + width]
+            chunk = np.zeros(width, np.int32)
+            chunk[: len(part)] = part
+            place = np.int32(slot), np.int32(offset)
+            prefill = self.program(programs.prefill, width)
+            self.state, residuals, report, margin = prefill(self.state, place[0], chunk, place[1], np.int32(len(part)), np.int32(budget))
+            if self.drafter and self.drafter.layer_ids:
+                absorb = self.program(programs.absorb, width)
+                self.draft_cache = absorb(self.draft_cache, self._captured(residuals), *place)
+            offset += width
+        return report, margin
+
+    def round(self) -> None:
+        """Dispatches one round of all rows."""
+        state, proposals_BP = self.state, self.impossible_BP
+        if self.drafter:
+            draft = self.program(programs.draft, self.width)
+            self.draft_cache, proposals_BP = draft(self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B)
+        self.state, residuals, report = self.program(programs.verify, self.width)(state, proposals_BP)
+        if self.drafter:
+            self.features = self._captured(residuals)
+        self._dispatched(Pending(report, dict(self.rows), False, proposals_BP if self.trace else None))
+
+    def _captured(self, residuals: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        return tuple(residuals[i] for i in self.drafter.layer_ids)
+
+    def _dispatched(self, pending: Pending) -> None:
+        pending.report.copy_to_host_async()
+        self.pending.append(pending)
+
+    # What is read
+
+    def read(self, pending: Pending) -> Iterator[Event]:
+        """Waits for a report and turns it into events."""
+        report = np.asarray(pending.report)
+        now = time.perf_counter()
+        if pending.is_prefill:
+            ((slot, row),) = pending.rows.items()
+            yield from self._read_prefill(slot, row, report, now)
+            return
+        proposals_BP = None if pending.proposals_BP is None else np.asarray(pending.proposals_BP)
+        for slot, row in pending.rows.items():
+            if self.rows.get(slot) is row:  # else it ended while this round was on its way
+                yield from self._read_round(slot, row, report[slot], None if proposals_BP is None else proposals_BP[slot], now)
+
+    def _read_prefill(self, slot: int, row: Row, report: np.ndarray, now: float) -> Iterator[Event]:
+        token, done, finite = (int(x) for x in report)
+        row.first_token, row.result.prefill_seconds = now, now - row.started
+        yield Started(row.index, len(row.result.prompt_ids), row.result.prefill_seconds)
+        if finite:
+            yield from self._emit(slot, row, [token], bool(done), now)
+        else:
+            yield self._fail(slot, row, len(row.result.prompt_ids) - 1)
+
+    def _read_round(self, slot: int, row: Row, report: np.ndarray, proposals: np.ndarray | None, now: float) -> Iterator[Event]:
+        accepted, emitted, done, failed_at = (int(x) for x in report[self.width + 1 :])
+        result = row.result
+        start = len(result.prompt_ids) + len(result.output_ids) - 1
+        if failed_at >= 0:
+            yield self._fail(slot, row, start + failed_at)
+            return
+        result.acceptance_lengths.append(accepted + 1)
+        if proposals is not None:
+            result.trace.append(Round(start, result.output_ids[-1], tuple(proposals.tolist()), accepted))
+        yield from self._emit(slot, row, report[:emitted].tolist(), bool(done), now)
+
+    def _emit(self, slot: int, row: Row, ids: list[int], done: bool, now: float) -> Iterator[Event]:
+        result = row.result
+        result.output_ids += ids
+        stopped = done and ids[-1] in self.stop_ids
+        piece = None
+        if row.detokenizer:
+            piece = row.detokenizer.push(ids[:-1] if stopped else ids)
+            if done:
+                piece += row.detokenizer.finish()
+        yield Tokens(row.index, tuple(ids), piece)
+        if done:
+            result.finish_reason = "stop" if stopped else "length"
+            result.decode_seconds = now - row.first_token
+            result.text = row.detokenizer.text.decode(row.detokenizer.ids) if row.detokenizer else None
+            del self.rows[slot]
+            yield Finished(row.index, result)
+
+    def _fail(self, slot: int, row: Row, position: int) -> Finished:
+        """A row whose logits are not finite ends without output: nothing that follows from them may pass for an answer."""
+        result = row.result
+        result.error = f"prompt {result.id}: the target's logits after position {position} are not finite, expected finite numbers; check the weights"
+        result.finish_reason, result.output_ids = "error", []
+        del self.rows[slot]
+        return Finished(row.index, result)

@@ -1,0 +1,98 @@
+"""Our own checkpoints: Orbax arrays under their module paths, beside `config.json` and a manifest. All use of Orbax is here.
+
+The usual Orbax savers hold two copies of a tree. This one saves and restores a piece at a time.
+"""
+
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from domino_jax.config import read_json
+from domino_jax.errors import InputError
+from domino_jax.tensors import Row
+
+ARRAYS, MANIFEST = "arrays", "checkpoint.json"
+FORMAT = 1
+PIECE_BYTES = 1 << 28
+
+
+def is_store(directory: Path) -> bool:
+    return (directory / MANIFEST).exists() or (directory / ARRAYS).exists()
+
+
+class OrbaxDirectory:
+    """An opened store: its files compared with the manifest, so that a broken one is refused before Orbax reads it."""
+
+    format = "orbax"
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+        manifest = read_json(directory / MANIFEST)
+        if manifest.get("format") != FORMAT:
+            raise InputError(f"{directory / MANIFEST}: format is {manifest.get('format')}, expected {FORMAT}")
+        for name, size in manifest["files"].items():
+            path = directory / name
+            found = path.stat().st_size if path.exists() else None
+            if found != size:
+                raise InputError(f"{path}: {'is missing' if found is None else f'has {found} bytes'}, expected {size} bytes (as {MANIFEST} says)")
+        self.shapes = {name: tuple(tensor["shape"]) for name, tensor in manifest["tensors"].items()}
+        self.dtypes = {name: np.dtype(getattr(jnp, tensor["dtype"])) for name, tensor in manifest["tensors"].items()}
+
+    def parameters(self, rows: list[Row], dtype: jnp.dtype | None) -> Iterator[tuple[str, Array]]:
+        """(module path, array) of each row, cast to `dtype` (None: as stored)."""
+        checkpointer = _orbax()
+        place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+        size = {name: int(np.prod(self.shapes[name])) * self.dtypes[name].itemsize for name in self.shapes}
+        for names in _pieces((row.parameter for row in rows), size):
+            wanted = {name: checkpointer.PLACEHOLDER for name in self.shapes}
+            wanted |= {name: jax.ShapeDtypeStruct(self.shapes[name], self.dtypes[name], sharding=place) for name in names}
+            arrays = checkpointer.load((self.directory / ARRAYS).absolute(), wanted)
+            for name in names:
+                array = arrays.pop(name)
+                yield name, array if dtype is None else array.astype(dtype)
+
+
+def save(directory: Path, parameters: Iterable[tuple[str, Array]]) -> None:
+    """Writes the arrays and the manifest into `directory`, which holds everything else already."""
+    checkpointer = _orbax()
+    path = (directory / ARRAYS).absolute()
+    tensors, piece, held = {}, {}, 0
+    for name, array in parameters:
+        tensors[name] = {"shape": list(array.shape), "dtype": array.dtype.name}
+        piece[name] = np.asarray(array)
+        held += array.nbytes
+        if held >= PIECE_BYTES:
+            checkpointer.partial.save(path, piece)
+            piece, held = {}, 0
+    if piece:
+        checkpointer.partial.save(path, piece)
+    checkpointer.partial.finalize(path)
+    files = {str(file.relative_to(directory)): file.stat().st_size for file in sorted(path.rglob("*")) if file.is_file()}
+    manifest = {"format": FORMAT, "dtype": sorted({tensor["dtype"] for tensor in tensors.values()}), "tensors": tensors, "files": files}
+    (directory / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+def _pieces(names: Iterable[str], size: dict[str, int]) -> Iterator[list[str]]:
+    piece, held = [], 0
+    for name in names:
+        piece.append(name)
+        held += size[name]
+        if held >= PIECE_BYTES:
+            yield piece
+            piece, held = [], 0
+    if piece:
+        yield piece
+
+
+def _orbax():
+    """Orbax's piecewise interface. It logs progress of its own at INFO and WARNING, which a command line cannot use."""
+    import orbax.checkpoint.experimental.v1 as checkpointer  # a second of import that safetensors users never pay
+
+    logging.getLogger("absl").setLevel(logging.ERROR)
+    return checkpointer

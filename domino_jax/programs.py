@@ -1,0 +1,172 @@
+"""The compiled programs: pure functions over the decoding state, one XLA executable each per (batch, capacity).
+
+    prefill   one chunk of one prompt, into one row                   target only
+    verify    [verified, proposals] of every row, acceptance, bonus   target only; with no proposals it is the step program
+    absorb    one prompt chunk's features into the drafter's cache    drafter
+    draft     the last round's features, then proposals               drafter and the target's embedder
+
+Prefill and verify know nothing of the drafter. Fed impossible proposals (-1), verify commits one token a round: check mode,
+bit for bit what any drafter gives, for it is the same executable.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from domino_jax import cache
+from domino_jax.cache import KVCache
+from domino_jax.config import TargetConfig
+from domino_jax.drafter import Drafter
+from domino_jax.target import Embedder, Target
+from domino_jax.verify import count_accepted, count_emitted
+
+IMPOSSIBLE = -1  # a token id no target can choose
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class DecodeState:
+    """Everything the device knows of the rows. It alone decides when a row ends: round n+1 starts before round n is read."""
+
+    cache: KVCache
+    length_B: Array  # committed tokens: the slot and the position of the verified token
+    verified_B: Array  # the last token the target chose; its keys and values are not in the cache yet
+    remaining_B: Array  # tokens the row may still emit
+    done_B: Array  # a done row is frozen
+    features_from_B: Array  # slot of the first position of the last verify; the capacity (nowhere) right after prefill
+    stop_ids: Array  # shared by all rows; padded with -1
+
+
+def allocate(config: TargetConfig, batch: int, capacity: int, dtype: jnp.dtype, stop_ids: Sequence[int]) -> DecodeState:
+    """A state of idle rows."""
+    zeros_B = jnp.zeros(batch, jnp.int32)
+    padded = [*stop_ids, *[IMPOSSIBLE] * (-len(stop_ids) % 8 or (8 if not stop_ids else 0))]
+    return DecodeState(
+        cache=cache.allocate(config, batch, capacity, dtype),
+        length_B=zeros_B,
+        verified_B=zeros_B + 0,
+        remaining_B=zeros_B + 0,
+        done_B=jnp.ones(batch, bool),
+        features_from_B=jnp.full(batch, capacity, jnp.int32),
+        stop_ids=jnp.array(padded, jnp.int32),
+    )
+
+
+def prefill(target: Target, state: DecodeState, row: Array, tokens_T: Array, offset: Array, count: Array, budget: Array):
+    """Writes `count` prompt tokens at slots offset.. of `row` and chooses the token after them.
+
+    -> (state, L residuals [1, T, D], report [first token, done, finite], the top-two margin of its logits). Only the report
+    of a prompt's last chunk means anything. Tokens past `count` are padding: what they write lies past the row's length.
+    """
+    slot_1T = offset + jnp.arange(tokens_T.shape[0])[None]
+    hidden_1TD, residuals, one = target.forward(tokens_T[None], slot_1T, slot_1T, state.cache.row(row, cleared=offset == 0))
+    logits_V = target.embedder.decode(hidden_1TD[0, count - 1])
+    first = jnp.argmax(logits_V).astype(jnp.int32)
+    finite = jnp.isfinite(logits_V).all()
+    best_2 = jax.lax.top_k(logits_V, 2)[0].astype(jnp.float32)
+    done = (first == state.stop_ids).any() | (budget <= 1) | ~finite
+    state = replace(
+        state,
+        cache=state.cache.with_row(row, one),
+        length_B=state.length_B.at[row].set(offset + count),
+        verified_B=state.verified_B.at[row].set(first),
+        remaining_B=state.remaining_B.at[row].set(budget - 1),
+        done_B=state.done_B.at[row].set(done),
+        features_from_B=state.features_from_B.at[row].set(state.cache.capacity),
+    )
+    return state, residuals, jnp.stack([first, done.astype(jnp.int32), finite.astype(jnp.int32)]), best_2[0] - best_2[1]
+
+
+def verify(target: Target, state: DecodeState, proposals_BP: Array):
+    """One round -> (state, L residuals [B, T, D], report int32 [B, T + 4]), T = P + 1.
+
+    A row of the report: the T tokens the target chose, then accepted, emitted, done, and the first position of the round
+    whose logits were not finite (-1: none). P = 0 is the step program.
+    """
+    tokens_BT = jnp.concatenate([state.verified_B[:, None], proposals_BP], 1)
+    at_T = jnp.arange(tokens_BT.shape[1])
+    slot_BT = state.length_B[:, None] + at_T
+    hidden_BTD, residuals, written = target.forward(tokens_BT, slot_BT, slot_BT, state.cache)
+    logits_BTV = target.embedder.decode(hidden_BTD)
+    chosen_BT = jnp.argmax(logits_BTV, -1).astype(jnp.int32)
+    accepted_B = count_accepted(proposals_BP, chosen_BT)
+    emitted_B, ended_B = count_emitted(chosen_BT, accepted_B, state.remaining_B, state.stop_ids)
+    bad_BT = ~jnp.isfinite(logits_BTV).all(-1) & (at_T <= accepted_B[:, None])
+    failed_B = bad_BT.any(-1)
+    live_B = ~state.done_B
+    emitted_B = jnp.where(live_B & ~failed_B, emitted_B, 0)
+    done_B = state.done_B | ended_B | failed_B
+    bonus_B = jnp.take_along_axis(chosen_BT, accepted_B[:, None], 1)[:, 0]
+    report = [accepted_B, emitted_B, done_B.astype(jnp.int32), jnp.where(failed_B, jnp.argmax(bad_BT, -1), -1)]
+    state = replace(
+        state,
+        cache=written,
+        length_B=jnp.where(live_B, state.length_B + accepted_B + 1, state.length_B),
+        verified_B=jnp.where(live_B, bonus_B, state.verified_B),
+        remaining_B=state.remaining_B - emitted_B,
+        done_B=done_B,
+        features_from_B=state.length_B,
+    )
+    return state, residuals, jnp.concatenate([chosen_BT, jnp.stack(report, 1).astype(jnp.int32)], 1)
+
+
+def absorb(drafter: Drafter, draft_cache: KVCache, features: tuple[Array, ...], row: Array, offset: Array) -> KVCache:
+    """Takes one prompt chunk's features ([1, T, D] each) at slots offset.. of `row` into the drafter's cache."""
+    return drafter.prefill(draft_cache, features, row, offset + jnp.arange(features[0].shape[1])[None])
+
+
+def draft(
+    drafter: Drafter, embedder: Embedder, draft_cache: KVCache, features: tuple[Array, ...], features_from_B: Array, length_B: Array, verified_B: Array
+):
+    """Takes in the last round's features, then proposes -> (draft cache, proposals_BP).
+
+    Features of rejected positions are written too: they lie past `length_B`, unseen, until the next round overwrites them.
+    """
+    slot_BT = features_from_B[:, None] + jnp.arange(drafter.num_proposals + 1)
+    proposals_BP, draft_cache = drafter.propose(embedder, draft_cache, features, slot_BT, length_B, verified_B)
+    return draft_cache, proposals_BP
+
+
+@dataclass(frozen=True)
+class Executable:
+    """A program compiled ahead of time for exact shapes: another shape is an error, never a recompilation."""
+
+    compiled: jax.stages.Compiled
+    leaves: tuple[Array, ...]
+    seconds: float
+    cached: bool
+
+    def __call__(self, *arguments):
+        return self.compiled(self.leaves, *arguments)
+
+
+def lower(function: Callable, modules: tuple, arguments: tuple, dtype: jnp.dtype, donate: Sequence[int] = (), platforms: Sequence[str] | None = None):
+    """`function(*modules, *arguments)` lowered with the modules flattened once; `donate` counts from the first argument.
+
+    float32 multiplies in float32: left to itself, a GPU would round the operands to TF32.
+    """
+    structure = jax.tree.structure(modules)
+
+    def flat(leaves, *arguments):
+        return function(*jax.tree.unflatten(structure, leaves), *arguments)
+
+    flat.__name__ = function.__name__
+    jitted = jax.jit(flat, donate_argnums=[1 + i for i in donate])
+    with jax.default_matmul_precision("highest" if dtype == jnp.float32 else "default"):
+        traced = jitted.trace(tuple(jax.tree.leaves(modules)), *arguments)
+        return traced.lower(lowering_platforms=tuple(platforms)) if platforms else traced.lower()
+
+
+def compile_ahead(function: Callable, modules: tuple, arguments: tuple, dtype: jnp.dtype, donate: Sequence[int] = ()) -> Executable:
+    hits = []
+    listener = lambda event, **_: hits.append(event) if event == "/jax/compilation_cache/cache_hits" else None  # noqa: E731
+    jax.monitoring.register_event_listener(listener)
+    started = time.perf_counter()
+    compiled = lower(function, modules, arguments, dtype, donate).compile()
+    seconds = time.perf_counter() - started
+    jax.monitoring.unregister_event_listener(listener)
+    return Executable(compiled, tuple(jax.tree.leaves(modules)), seconds, bool(hits))

@@ -1,0 +1,111 @@
+"""A directory of safetensors files, one or many with an index, as one set of named tensors."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import safetensors
+from jax import Array
+
+from domino_jax.config import read_json
+from domino_jax.errors import InputError
+from domino_jax.tensors import Row
+
+INDEX = "model.safetensors.index.json"
+FLOATS = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": jnp.bfloat16}
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """Where a tensor lies and what its header says."""
+
+    file: Path
+    name: str  # as stored
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+class SafetensorsDirectory:
+    """Names come without the `model.` prefix, which either all tensors carry (a language model's head apart) or none."""
+
+    format = "safetensors"
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+        tensors: dict[str, Tensor] = {}
+        for path, held in _shards(directory).items():
+            for name, tensor in _header(path, held).items():
+                if name in tensors:
+                    raise InputError(f"{path}: holds {name}, which {tensors[name].file} holds too, expected it once")
+                tensors[name] = tensor
+        self.tensors = {bare: tensors[name] for name, bare in _bare_names(directory, tensors).items()}
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {name: tensor.shape for name, tensor in self.tensors.items()}
+
+    @property
+    def dtypes(self) -> dict[str, np.dtype]:
+        return {name: tensor.dtype for name, tensor in self.tensors.items()}
+
+    def read(self, name: str) -> np.ndarray:
+        """One tensor, as stored."""
+        tensor = self.tensors[name]
+        with safetensors.safe_open(tensor.file, framework="numpy") as file:
+            return file.get_tensor(tensor.name)
+
+    def parameters(self, rows: list[Row], dtype: jnp.dtype | None) -> Iterator[tuple[str, Array]]:
+        """(module path, array) of each row, packed on the device and cast to `dtype` (None: as stored)."""
+        for row in rows:
+            yield row.parameter, row.pack(*(jnp.asarray(self.read(name), dtype) for name in row.sources))
+
+
+def _shards(directory: Path) -> dict[Path, set[str] | None]:
+    """The files to open, each with the names that the index expects in it (None: there is no index)."""
+    index = directory / INDEX
+    if index.exists():
+        weight_map = read_json(index).get("weight_map")
+        if not isinstance(weight_map, dict) or not weight_map or not all(isinstance(v, str) and Path(v).name == v for v in weight_map.values()):
+            raise InputError(f"{index}: weight_map is missing or malformed, expected tensor names mapped to file names")
+        shards: dict[Path, set[str]] = {}
+        for name, file in weight_map.items():
+            shards.setdefault(directory / file, set()).add(name)
+        return shards
+    files = sorted(directory.glob("*.safetensors"))
+    if not files:
+        raise InputError(f"{directory}: holds no *.safetensors file, expected model.safetensors or shards with {INDEX}")
+    return dict.fromkeys(files)
+
+
+def _header(path: Path, held: set[str] | None) -> dict[str, Tensor]:
+    """The tensors of one file, by stored name, checked against what the index expects in it."""
+    expected = f"{len(held)} tensors (as {INDEX} says)" if held is not None else "a complete safetensors file"
+    if not path.exists():
+        raise InputError(f"{path}: the shard is missing, expected {expected}")
+    tensors = {}
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            for name in file.keys():
+                view = file.get_slice(name)
+                if view.get_dtype() not in FLOATS:
+                    raise InputError(f"{path}: {name} is {view.get_dtype()}, expected {', '.join(FLOATS)} (quantised weights are not supported)")
+                tensors[name] = Tensor(path, name, tuple(view.get_shape()), np.dtype(FLOATS[view.get_dtype()]))
+    except (safetensors.SafetensorError, OSError) as error:
+        raise InputError(f"{path}: cannot be read ({error}), expected {expected}") from None
+    if held is not None and held - tensors.keys():
+        raise InputError(f"{path}: lacks {', '.join(sorted(held - tensors.keys())[:20])}, expected {expected}")
+    return tensors
+
+
+def _bare_names(directory: Path, names: Iterable[str]) -> dict[str, str]:
+    """Stored name -> name without the `model.` prefix. The prefix is on all tensors or on none."""
+    body = [name for name in names if name != "lm_head.weight"]
+    prefixed = [name for name in body if name.startswith("model.")]
+    if not prefixed:
+        return {name: name for name in names}
+    if len(prefixed) < len(body):
+        odd = sorted(set(body) - set(prefixed))[0]
+        raise InputError(f'{directory}: {odd} has no "model." prefix but {prefixed[0]} has, expected the prefix on all tensors or on none')
+    return {name: name.removeprefix("model.") for name in names}

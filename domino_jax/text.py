@@ -1,0 +1,88 @@
+"""Text on both sides of the token ids: tokenizer, chat template, incremental decoding, stop ids. Knows nothing of models."""
+
+from pathlib import Path
+
+from tokenizers.decoders import DecodeStream
+
+from domino_jax.config import Fields, read_json
+from domino_jax.errors import InputError
+
+
+class Text:
+    """The tokenizer of a checkpoint directory."""
+
+    def __init__(self, directory: Path):
+        import transformers  # seconds of import that runs on token ids alone never pay
+
+        transformers.utils.logging.set_verbosity_error()
+        self.directory = directory
+        try:
+            self.tokenizer = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True)
+        except Exception as error:  # the library raises a dozen kinds
+            raise InputError(f"{directory}: the tokenizer cannot be loaded ({str(error).splitlines()[0]}), expected a fast tokenizer's files") from error
+
+    @classmethod
+    def load(cls, directory: Path) -> "Text | None":
+        """The tokenizer in `directory`, or None if there is none."""
+        found = any((directory / name).exists() for name in ("tokenizer.json", "tokenizer_config.json", "vocab.json"))
+        return cls(directory) if found else None
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text as it stands."""
+        return self.tokenizer.encode(text)
+
+    def encode_chat(self, messages: list[dict], thinking: bool = False) -> list[int]:
+        """Ids of a conversation through the chat template, ready for the assistant's turn."""
+        if not self.tokenizer.chat_template:
+            raise InputError(f"{self.directory}: the tokenizer has no chat template, expected one; use --raw for a prompt as it stands")
+        try:
+            text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, enable_thinking=thinking)
+        except Exception as error:  # whatever a template raises, the messages are what it could not render
+            raise InputError(f"{self.directory}: the chat template refuses the messages ({error}), expected role and content of each turn") from error
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+    def decode(self, ids: list[int]) -> str:
+        return self.tokenizer.backend_tokenizer.decode(ids, skip_special_tokens=True)
+
+    def stream(self) -> "Detokenizer":
+        return Detokenizer(self)
+
+
+class Detokenizer:
+    """Decodes ids as they come. The pieces join to exactly `decode` of all ids; none ends inside a character."""
+
+    def __init__(self, text: Text):
+        self.text = text
+        self.decoder = DecodeStream(skip_special_tokens=True)
+        self.ids: list[int] = []
+        self.emitted = ""
+
+    def push(self, ids: list[int]) -> str:
+        """The text that is settled by these further ids."""
+        self.ids += ids
+        pieces = [self.decoder.step(self.text.tokenizer.backend_tokenizer, token) for token in ids]
+        piece = "".join(piece for piece in pieces if piece)
+        self.emitted += piece
+        return piece
+
+    def finish(self) -> str:
+        """What is left at the end: an unfinished character becomes one U+FFFD."""
+        return self.text.decode(self.ids)[len(self.emitted) :]
+
+
+def stop_ids(directory: Path, text: Text | None) -> tuple[int, ...]:
+    """The ids that end an answer: those of `generation_config.json` if it lists any, else of `config.json`, else the tokenizer's."""
+    for name in ("generation_config.json", "config.json"):
+        path = directory / name
+        if not path.exists():
+            continue
+        fields = Fields(read_json(path), str(path))
+        listed = fields.get("eos_token_id", None)
+        if listed is None:
+            continue
+        ids = listed if isinstance(listed, list) else [listed]
+        if not all(type(token) is int and token >= 0 for token in ids):
+            raise fields.refuse("eos_token_id", listed, "a token id or a list of them")
+        if ids:
+            return tuple(dict.fromkeys(ids))
+    return () if text is None or text.tokenizer.eos_token_id is None else (text.tokenizer.eos_token_id,)
