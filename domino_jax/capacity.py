@@ -47,7 +47,7 @@ def plan(
 
 
 def _budget(prompt: Prompt, number: int, vocab_size: int, max_new_tokens: int | None, limit: int) -> int:
-    name = f"prompt {number if prompt.id is None else prompt.id}"
+    name = prompt.where or f"prompt {number if prompt.id is None else prompt.id}"
     length = len(prompt.ids)
     if not length:
         raise InputError(f"{name} is empty, expected at least one token")

@@ -44,8 +44,8 @@ class Checkpoint:
         return "target" if isinstance(self.config, TargetConfig) else self.config.kind
 
     @property
-    def format(self) -> str:
-        return self.source.format
+    def stored_dtypes(self) -> list[str]:
+        return sorted({dtype.name for dtype in self.source.dtypes.values()})
 
     def parameters(self, dtype: jnp.dtype | None = None) -> Iterator[tuple[str, Array]]:
         """(module path, array) one after the other, cast to `dtype` (None: as stored)."""

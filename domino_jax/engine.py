@@ -23,7 +23,7 @@ from domino_jax.target import Target
 from domino_jax.text import Text, stop_ids
 
 DEFAULT_CHECK_PROPOSALS = 15  # proposals a round of check mode where no drafter sets them: those of a block of 16
-DTYPES = {"float32": jnp.float32, "bfloat16": jnp.bfloat16}
+DTYPES = {"float32": jnp.dtype(jnp.float32), "bfloat16": jnp.dtype(jnp.bfloat16)}
 
 
 @dataclass
@@ -140,32 +140,52 @@ def resolve_dtype(name: str) -> jnp.dtype:
     return DTYPES[name]
 
 
+@dataclass(frozen=True)
+class Pair:
+    """An opened target and drafter (or none): configs, headers and tokenizer checked against each other, no weight read."""
+
+    target: checkpoint.Checkpoint
+    draft: checkpoint.Checkpoint | None
+    dtype: jnp.dtype
+    text: Text | None
+    stop_ids: tuple[int, ...]
+    num_proposals: int
+    options: dict  # the drafter's
+
+    def plan(self, prompts: Sequence[Prompt], max_new_tokens: int | None = None, max_context: int | None = None) -> capacity.Plan:
+        """What `Engine.plan` will say, before the weights are loaded."""
+        return capacity.plan(prompts, self.target.config, self.draft and self.draft.config, self.num_proposals, max_new_tokens, max_context)
+
+    def load(self, progress: Callable = lambda items, total: items) -> Engine:
+        """`progress` wraps the iteration over each checkpoint's parameters, as tqdm does."""
+        target = checkpoint.load(self.target, self.dtype, progress)
+        drafter = None
+        if self.draft:
+            checkpoint.check_shared(self.draft, target)
+            drafter = checkpoint.load(self.draft, self.dtype, progress, **self.options)
+        return Engine(target, drafter, self.dtype, self.text, self.stop_ids, self.num_proposals)
+
+
+def open_pair(target: str, draft: str | None = None, dtype: str = "auto", num_proposals: int | None = None, pool_size: int = DEFAULT_POOL_SIZE) -> Pair:
+    """Raises InputError for whatever does not load or does not fit together. Arguments as for `load`."""
+    resolved = resolve_dtype(dtype)
+    opened, opened_draft, options = checkpoint.open_target(target), None, {}
+    if draft is not None:
+        opened_draft = checkpoint.open_draft(draft)
+        options = {"num_proposals": num_proposals, "pool_size": pool_size}
+        check_pair(opened.config, opened_draft.config, str(opened_draft.directory / "config.json"))
+        num_proposals = checkpoint.abstract(opened_draft.config, **options).num_proposals  # refuses numbers out of range
+    text = Text.load(opened.directory)
+    return Pair(opened, opened_draft, resolved, text, stop_ids(opened.directory, text), num_proposals or DEFAULT_CHECK_PROPOSALS, options)
+
+
 def load(
-    target: str,
-    draft: str | None = None,
-    dtype: str = "auto",
-    *,
-    num_proposals: int | None = None,
-    pool_size: int = DEFAULT_POOL_SIZE,
-    progress: Callable = lambda items, total: items,
+    target: str, draft: str | None = None, dtype: str = "auto", *, num_proposals: int | None = None, pool_size: int = DEFAULT_POOL_SIZE
 ) -> Engine:
     """An engine from checkpoint directories (Hugging Face or our Orbax layout) or hub ids; `draft` None decodes target-only.
 
-    num_proposals: proposals a round, None is block_size - 1. pool_size: candidate ids the Domino head chooses among, 0 is the
-    whole vocabulary. Neither changes the text. Raises InputError, before any weight is read, for whatever does not load.
+    dtype: float32, bfloat16 or auto. num_proposals: proposals a round, None is block_size - 1. pool_size: candidate ids the
+    Domino head chooses among, 0 is the whole vocabulary. The last two change the speed and never the text. Raises
+    InputError, before any weight is read, for whatever does not load or does not fit together.
     """
-    dtype = resolve_dtype(dtype)
-    opened = checkpoint.open_target(target)
-    opened_draft = None if draft is None else checkpoint.open_draft(draft)
-    options = {"num_proposals": num_proposals, "pool_size": pool_size}
-    if opened_draft:
-        check_pair(opened.config, opened_draft.config, str(opened_draft.directory / "config.json"))
-        checkpoint.abstract(opened_draft.config, **options)  # refuses numbers out of range
-    text = Text.load(opened.directory)
-    stops = stop_ids(opened.directory, text)
-    model = checkpoint.load(opened, dtype, progress)
-    drafter = None
-    if opened_draft:
-        checkpoint.check_shared(opened_draft, model)
-        drafter = checkpoint.load(opened_draft, dtype, progress, **options)
-    return Engine(model, drafter, dtype, text, stops, num_proposals or DEFAULT_CHECK_PROPOSALS)
+    return open_pair(target, draft, dtype, num_proposals, pool_size).load()

@@ -5,11 +5,15 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Prompt:
-    """Token ids to continue. `max_new_tokens` None: what the run says. `id` None: its place among the prompts."""
+    """Token ids to continue. `max_new_tokens` None: what the run says. `id` None: its place among the prompts.
+
+    `where` names it in errors, if it came from somewhere (a file and line, an option).
+    """
 
     ids: tuple[int, ...]
     id: str | int | None = None
     max_new_tokens: int | None = None
+    where: str | None = None
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,11 @@ Prefill and verify know nothing of the drafter. Fed impossible proposals (-1), v
 bit for bit what any drafter gives, for it is the same executable.
 """
 
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -161,9 +163,29 @@ def lower(function: Callable, modules: tuple, arguments: tuple, dtype: jnp.dtype
         return traced.lower(lowering_platforms=tuple(platforms)) if platforms else traced.lower()
 
 
+def use_compile_cache(directory: Path) -> str | None:
+    """Keeps every compiled program in `directory` from now on -> what is wrong with it, or None."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        return f"{directory} cannot be written ({error.strerror})"
+    jax.config.update("jax_compilation_cache_dir", str(directory))
+    # by default only programs that took a second are kept
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    return None
+
+
 def compile_ahead(function: Callable, modules: tuple, arguments: tuple, dtype: jnp.dtype, donate: Sequence[int] = ()) -> Executable:
+    """Compiles now, and notes the seconds and whether the persistent cache had it."""
     hits = []
-    listener = lambda event, **_: hits.append(event) if event == "/jax/compilation_cache/cache_hits" else None  # noqa: E731
+
+    def listener(event: str, **_) -> None:
+        if event == "/jax/compilation_cache/cache_hits":
+            hits.append(event)
+
     jax.monitoring.register_event_listener(listener)
     started = time.perf_counter()
     compiled = lower(function, modules, arguments, dtype, donate).compile()

@@ -1,0 +1,84 @@
+"""What the command lines share: strict options, one-line errors, exit codes, progress."""
+
+import argparse
+import difflib
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+
+from tqdm import tqdm
+
+from domino_jax.errors import InputError
+
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+class Parser(argparse.ArgumentParser):
+    """Accepts no abbreviations; names the nearest option when one is misspelt."""
+
+    def __init__(self, **options):
+        super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+
+    def error(self, message: str):
+        raise InputError(f"{message} (see {self.prog} --help)")
+
+    def parse(self, argv: Sequence[str] | None) -> argparse.Namespace:
+        arguments, unknown = self.parse_known_args(argv)
+        if unknown:
+            found = next((word for word in unknown if word.startswith("-")), unknown[0])
+            options = [option for action in self._actions for option in action.option_strings if option.startswith("--")]
+            nearest = difflib.get_close_matches(found.split("=")[0], options, n=1, cutoff=0)[0]
+            raise InputError(f"unknown argument {found}, expected one of the options of {self.prog} --help (the nearest is {nearest})")
+        return arguments
+
+
+def number(low: int) -> Callable[[str], int]:
+    """An option's type: an integer of at least `low`."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not an integer, expected one of at least {low}") from None
+        if value < low:
+            raise argparse.ArgumentTypeError(f"{value} is too small, expected at least {low}")
+        return value
+
+    return parse
+
+
+def say(message: str) -> None:
+    """One line on stderr."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def progress(label: str) -> Callable[[Iterable, int], Iterable]:
+    """A progress bar on stderr while it is a terminal; elsewhere nothing."""
+    return lambda items, total: tqdm(items, desc=label, total=total, leave=False, disable=None, file=sys.stderr)
+
+
+def run(command: Callable[[Sequence[str] | None], int], argv: Sequence[str] | None) -> int:
+    """The exit status of a command: what went wrong is one line on stderr, a traceback only with --debug."""
+    debug = "--debug" in (sys.argv[1:] if argv is None else argv)
+    try:
+        status = command(argv)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader has gone: it has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
+    except Exception as error:
+        if debug:
+            raise
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        if isinstance(error, InputError):
+            say(f"error: {' '.join(lines)}")
+            return BAD_INPUT
+        if "RESOURCE_EXHAUSTED" in str(error):
+            say(f"error: the device is out of memory ({lines[0]}); lower --batch-size, --max-context or --pool-size")
+        else:
+            say(f"error: {type(error).__name__}: {lines[0]} (unexpected; --debug shows the traceback)")
+        return FAILED

@@ -1,0 +1,244 @@
+"""python -m domino_jax.generate: prompts in, text or JSON out. Text goes to stdout, everything else to stderr."""
+
+import argparse
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import jax
+
+import domino_jax
+from domino_jax import cli, prompts, statistics
+from domino_jax.capacity import DEFAULT_MAX_NEW_TOKENS
+from domino_jax.drafter import DEFAULT_POOL_SIZE
+from domino_jax.engine import DEFAULT_CHECK_PROPOSALS, DTYPES, Engine, open_pair
+from domino_jax.errors import InputError
+from domino_jax.events import Compiled, Event, Finished, Result, Started, Tokens
+from domino_jax.programs import use_compile_cache
+
+EXAMPLE = "Why is the sky blue?"
+DESCRIPTION = "Generates text with a Qwen3 target and a DFlash or Domino drafter. The drafter changes the speed and not one bit of the text."
+REFUSALS = """what is refused, and the remedy (exit status 2, nothing on stdout):
+  no such directory, and not a hub id   give a directory that holds config.json and *.safetensors
+  a hub id without network              hf download OWNER/NAME --local-dir DIR elsewhere, then pass DIR
+  missing, unexpected, misshapen tensor the files and config.json are not of one model: fetch both again
+  a drafter for another target          use the target that the drafter was trained for
+  quantised weights, scaled RoPE, sliding layers, other model types     not supported
+  text for a target without tokenizer   --prompt-ids, or put the tokenizer's files beside config.json
+  a tokenizer without chat template     --raw
+  prompt and new tokens over the context    lower --max-new-tokens, or shorten the prompt
+  a bad JSONL line                      one object a line with prompt, messages or prompt_ids; optional id, max_new_tokens
+exit status: 0 done; 1 --check found a difference or a row failed; 2 bad input; 130 interrupted"""
+
+
+class _Add(argparse.Action):
+    """Collects prompts of all kinds in command-line order."""
+
+    def __call__(self, parser, namespace, value, option_string=None):
+        kind = {"--prompt": prompts.from_text, "--prompt-ids": prompts.from_ids}.get(option_string)
+        found = [kind(value, option_string)] if kind else prompts.from_file(value)
+        namespace.requests = [*(namespace.requests or []), *found]
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser(prog="python -m domino_jax.generate", description=DESCRIPTION, epilog=REFUSALS)
+    models = p.add_argument_group("models")
+    models.add_argument("--target", metavar="PATH", help="Hugging Face or Orbax directory, or a hub id, of a Qwen3 model")
+    models.add_argument("--draft", metavar="PATH|none", help="the same of its drafter; none (the default with --target): target-only, the step program")
+    models.add_argument("--dtype", choices=["auto", *DTYPES], default="auto", help="default auto: bfloat16 on an accelerator, float32 on a CPU")
+    models.add_argument("--num-proposals", type=cli.number(1), metavar="P", help="proposals a round; default block_size - 1")
+    models.add_argument("--pool-size", type=cli.number(0), default=DEFAULT_POOL_SIZE, metavar="K", help=f"candidate ids of the Domino head; default {DEFAULT_POOL_SIZE}, 0 is the whole vocabulary")
+    asking = p.add_argument_group("prompts", "repeatable and mixable; without any, standard input, and at a terminal an example")
+    asking.add_argument("--prompt", dest="requests", action=_Add, metavar="TEXT", help="a prompt text")
+    asking.add_argument("--prompt-ids", dest="requests", action=_Add, metavar='"5 9 15"', help="token ids")
+    asking.add_argument("--prompts", dest="requests", action=_Add, metavar="FILE.jsonl", help="objects with prompt, messages or prompt_ids; optional id, max_new_tokens")
+    asking.add_argument("--raw", action="store_true", help="no chat template: the text as it stands")
+    asking.add_argument("--thinking", action="store_true", help="thinking on in the chat template; default off, as the public drafters were trained")
+    decoding = p.add_argument_group("decoding")
+    decoding.add_argument("--max-new-tokens", type=cli.number(1), metavar="N", help=f"default {DEFAULT_MAX_NEW_TOKENS}, cut to what the context leaves")
+    decoding.add_argument("--batch-size", type=cli.number(1), metavar="N", help="rows decoded together; default min(prompts, 8)")
+    decoding.add_argument("--max-context", type=cli.number(2), metavar="N", help="positions a row may use; default the model's, with cache for no more than needed")
+    decoding.add_argument("--ignore-eos", action="store_true", help="go on after stop tokens; default off")
+    decoding.add_argument("--check", action="store_true", help="decode again in check mode and compare, bit for bit; default off")
+    decoding.add_argument("--exact", action="store_true", help="with --draft none: decode in check mode, bit for bit what any drafter gives at the same --num-proposals, batch size and capacity; slower than the step program; default off")
+    output = p.add_argument_group("output")
+    output.add_argument("--output", choices=["text", "json"], default="text", help="default text; json is one object a line")
+    output.add_argument("--trace", action="store_true", help="with --output json: every round's proposals; default off")
+    output.add_argument("--stats", choices=["none", "line", "json"], default="line", help="statistics on stderr; default line")
+    output.add_argument("--compile-cache", metavar="DIR", help="keep compiled programs in DIR; default none. A cache is code that runs: trust the directory")
+    output.add_argument("--debug", action="store_true", help="show tracebacks; default off")
+    output.add_argument("--version", action="version", version=f"domino_jax {domino_jax.__version__}")
+    return p
+
+
+def refuse_contradictions(arguments: argparse.Namespace) -> None:
+    """Raises InputError for options that say two things at once. `arguments.draft` None with a target means none."""
+    drafting = arguments.draft not in (None, "none")
+    for wrong, message in (
+        (arguments.target is None and drafting, "--draft is given without --target, expected both"),
+        (arguments.exact and drafting, "--exact is given with a drafter, expected --draft none (decoding with a drafter is exact already)"),
+        (arguments.raw and arguments.thinking, "--raw and --thinking are given together, expected one: thinking is the chat template's"),
+        (arguments.trace and arguments.output != "json", "--trace is given without --output json, expected both"),
+        (arguments.target is None, "--target is missing, expected the directory or hub id of a Qwen3 model (no pair is shipped with this version)"),
+    ):
+        if wrong:
+            raise InputError(message)
+
+
+def read_requests(arguments: argparse.Namespace) -> list[prompts.Request]:
+    if arguments.requests:
+        return arguments.requests
+    if sys.stdin is not None and not sys.stdin.isatty():
+        return [prompts.from_text(sys.stdin.buffer.read().decode("utf-8", "replace"), "standard input")]
+    cli.say(f"no prompt given; example: {EXAMPLE}")
+    return [prompts.from_text(EXAMPLE, "the example prompt")]
+
+
+class TextPrinter:
+    """Answers on stdout: one prompt streams, several come whole and in order under a header each."""
+
+    def __init__(self, count: int, names: list[str | int]):
+        self.names, self.streaming = names, count == 1
+        self.pieces: list[list[str]] = [[] for _ in range(count)]
+        self.ended, self.next = [False] * count, 0
+
+    def event(self, event: Event) -> None:
+        if isinstance(event, Tokens):
+            piece = event.text if event.text is not None else "".join(f"{token} " for token in event.ids)
+            self.pieces[event.index].append(piece)
+            if self.streaming:
+                self.write(piece)
+        elif isinstance(event, Finished):
+            self.ended[event.index] = True
+            while self.next < len(self.ended) and self.ended[self.next]:
+                self.answer(self.next)
+                self.next += 1
+
+    def answer(self, index: int) -> None:
+        if not self.streaming:
+            self.write(f"=== {self.names[index]} ===\n" + "".join(self.pieces[index]))
+        self.write("\n")
+
+    def write(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def record(result: Result, context: dict) -> dict:
+    """The JSON object of one answer."""
+    fields = ("output_ids", "text", "finish_reason", "rounds", "acceptance_lengths", "mean_acceptance_length", "tokens_per_round")
+    entry = {"id": result.id, "prompt_ids": list(result.prompt_ids)} | {name: getattr(result, name) for name in fields}
+    entry |= {"prefill_seconds": round(result.prefill_seconds, 6), "decode_seconds": round(result.decode_seconds, 6)}
+    entry |= {name: context[name] for name in ("draft", "platform", "device", "dtype")}
+    for name in ("error", "check"):
+        if (value := getattr(result, name)) is not None:
+            entry[name] = dataclasses.asdict(value) if name == "check" else value
+    if result.trace is not None:
+        entry["trace"] = [dataclasses.asdict(round) for round in result.trace]
+    return entry
+
+
+def decode(engine: Engine, asked: list, options: dict, printer: TextPrinter | None) -> tuple[list[Result], dict[str, float]]:
+    """Runs the prompts, printing as they go -> (results in order, seconds by stage)."""
+    results: list[Result | None] = [None] * len(asked)
+    seconds = {"compile": 0.0, "decode": 0.0}
+    began, first = time.perf_counter(), None
+    bar = cli.progress("prompts")(range(len(asked)), len(asked)) if len(asked) > 1 else None
+    for event in engine.stream(asked, **options):
+        if isinstance(event, Compiled):
+            seconds["compile"] += event.seconds
+            how = "loaded from cache" if event.cached else "compiled"
+            cli.say(f"{how} {event.program} for batch {event.batch}, capacity {event.capacity} in {event.seconds:.1f} s")
+        elif isinstance(event, Started) and first is None:
+            first = time.perf_counter()
+        elif isinstance(event, Finished):
+            results[event.index] = event.result
+            seconds["decode"] = time.perf_counter() - (first or began)
+            if bar is not None:
+                bar.update()
+        if printer:
+            printer.event(event)
+    if bar is not None:
+        bar.close()
+    return results, seconds
+
+
+def command(argv: Sequence[str] | None) -> int:
+    arguments = parser().parse(argv)
+    refuse_contradictions(arguments)
+    requests = read_requests(arguments)
+    if arguments.compile_cache and (problem := use_compile_cache(Path(arguments.compile_cache).expanduser())):
+        cli.say(f"warning: {problem}; going on without a compile cache")
+    sys.stdout.reconfigure(encoding="utf-8")
+    began = time.perf_counter()
+    pair = open_pair(
+        arguments.target, None if arguments.draft == "none" else arguments.draft, arguments.dtype, arguments.num_proposals, arguments.pool_size
+    )
+    for note in (*pair.target.notes, *(pair.draft.notes if pair.draft else ())):
+        cli.say(f"note: {note}")
+    asked = [request.encode(pair.text, arguments.raw, arguments.thinking) for request in requests]
+    pair.plan(asked, arguments.max_new_tokens, arguments.max_context)
+    engine = pair.load(cli.progress("loading"))
+    loaded = time.perf_counter() - began
+    for opened in (pair.target, pair.draft):
+        if opened and (stored := opened.stored_dtypes) != [engine.dtype.name]:
+            cli.say(f"note: {opened.directory} is stored as {', '.join(stored)} and computed as {engine.dtype.name}")
+    if arguments.exact:
+        cli.say(f"note: check mode, {engine.num_proposals + 1} positions a round for one token; the step program (without --exact) is faster")
+
+    context = {
+        "platform": jax.default_backend(),
+        "device": jax.devices()[0].device_kind,
+        "dtype": engine.dtype.name,
+        "draft": pair.draft.kind if pair.draft else "none",
+        "draft_path": arguments.draft if pair.draft else None,
+        "target_path": arguments.target,
+        "num_proposals": engine.num_proposals if pair.draft or arguments.exact else 0,
+        "pool_size": arguments.pool_size,
+        "batch_size": arguments.batch_size or min(len(asked), 8),
+        "thinking": arguments.thinking,
+        "exact": arguments.exact,
+    }
+    options = {name: getattr(arguments, name) for name in ("max_new_tokens", "max_context", "batch_size", "ignore_eos")}
+    names = [number if prompt.id is None else prompt.id for number, prompt in enumerate(asked)]
+    printer = TextPrinter(len(asked), names) if arguments.output == "text" else None
+    results, seconds = decode(engine, asked, {**options, "exact": arguments.exact, "trace": arguments.trace}, printer)
+    if arguments.check:
+        began = time.perf_counter()
+        engine.check(results, asked, **options)
+        seconds["check"] = time.perf_counter() - began
+    if arguments.output == "json":
+        for result in results:
+            print(json.dumps(record(result, context), ensure_ascii=False), flush=True)
+    return report(arguments, results, {"load": loaded, **seconds}, context)
+
+
+def report(arguments: argparse.Namespace, results: list[Result], seconds: dict[str, float], context: dict) -> int:
+    """Statistics, warnings and failures on stderr -> the exit status."""
+    summary = statistics.summarize(results, seconds, context)
+    if (warning := statistics.warning(summary)) is not None:
+        cli.say(warning)
+    if arguments.stats == "line":
+        cli.say(statistics.line(summary))
+    elif arguments.stats == "json":
+        cli.say(json.dumps(summary, ensure_ascii=False))
+    different = [result for result in results if result.check and not result.check.equal]
+    for result in different:
+        cli.say(f"check: {result.id} differs from check mode at output token {result.check.first_difference} (the target's top-two margin there: {result.check.margin:.3g})")
+    if arguments.check and not different:
+        cli.say(f"check: {len(results)} of {len(results)} answers equal check mode, bit for bit")
+    failed = [result for result in results if result.error]
+    for result in failed:
+        cli.say(f"error: {result.error}")
+    return cli.FAILED if different or failed else cli.DONE
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    return cli.run(command, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Statistics of a run, as one dictionary and as one line."""
+
+import importlib.metadata
+from collections import Counter
+from collections.abc import Sequence
+
+from domino_jax.events import Result
+
+LOW_ACCEPTANCE, ENOUGH_ROUNDS = 1.2, 8
+PACKAGES = ("domino-jax", "jax", "jaxlib", "flax", "orbax-checkpoint", "safetensors", "transformers")
+
+
+def summarize(results: Sequence[Result], seconds: dict[str, float], context: dict) -> dict:
+    """Sums and counts of the results. `seconds` are wall clock by stage (load, compile, generate, check); `context` goes first.
+
+    tokens_per_second counts the tokens after each row's first over the time from the first of those to the end. The mean
+    acceptance length is over all rounds of all rows, accepted + bonus each, before any cut by a stop or the budget.
+    """
+    lengths = [length for result in results for length in result.acceptance_lengths]
+    tokens = sum(len(result.output_ids) for result in results)
+    later = sum(max(len(result.output_ids) - 1, 0) for result in results)
+    return {
+        **context,
+        "prompts": len(results),
+        "failed": sum(result.error is not None for result in results),
+        "prompt_tokens": sum(len(result.prompt_ids) for result in results),
+        "tokens": tokens,
+        "tokens_per_second": later / seconds["decode"] if later and seconds["decode"] else None,
+        "time_to_first_token": sum(result.prefill_seconds for result in results) / len(results) if results else None,
+        "rounds": len(lengths),
+        "mean_acceptance_length": sum(lengths) / len(lengths) if lengths else None,
+        "acceptance_histogram": {str(length): count for length, count in sorted(Counter(lengths).items())},
+        "seconds": {stage: round(value, 6) for stage, value in seconds.items()},
+        "versions": {name: _version(name) for name in PACKAGES},
+    }
+
+
+def line(statistics: dict) -> str:
+    """The summary in one line."""
+    parts = [f"{statistics['platform']} ({statistics['device']}), {statistics['dtype']}"]
+    draft = statistics["draft"]
+    parts.append("no draft" if draft == "none" else f"{draft} draft {statistics['draft_path']}")
+    parts.append(f"{statistics['prompts']} prompt{'s' * (statistics['prompts'] != 1)}, {statistics['tokens']} tokens")
+    if statistics["tokens_per_second"] is not None:
+        parts.append(f"{statistics['tokens_per_second']:.1f} tokens/s after the first token")
+    if statistics["time_to_first_token"] is not None:
+        parts.append(f"first token after {statistics['time_to_first_token']:.3f} s")
+    if statistics["rounds"]:
+        parts.append(f"{statistics['rounds']} rounds, mean acceptance length {statistics['mean_acceptance_length']:.2f}")
+    return ", ".join(parts)
+
+
+def warning(statistics: dict) -> str | None:
+    """What to say when a drafter is almost never right: it is then a wrong pair or a wrong alignment more often than a bad drafter."""
+    mean = statistics["mean_acceptance_length"]
+    if statistics["draft"] == "none" or statistics["rounds"] < ENOUGH_ROUNDS or mean >= LOW_ACCEPTANCE:
+        return None
+    return (
+        f"warning: mean acceptance length {mean:.2f}, where 1 means that no proposal ever stood. The text is right all the same. Usual causes: "
+        "a drafter trained for another target, shift_label or target_layer_ids that are not those of its training, a prompt unlike its training "
+        "(thinking, no chat template)"
+    )
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
