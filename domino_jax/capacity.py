@@ -53,7 +53,9 @@ def _budget(prompt: Prompt, number: int, vocab_size: int, max_new_tokens: int | 
         raise InputError(f"{name} is empty, expected at least one token")
     for token in prompt.ids:
         if not isinstance(token, int) or not 0 <= token < vocab_size:
-            raise InputError(f"{name}: token id {token} is outside the vocabulary, expected an integer from 0 to {vocab_size - 1}")
+            raise InputError(
+                f"{name}: token id {token} is outside the vocabulary, expected an integer from 0 to {vocab_size - 1}"
+            )
     if length >= limit:
         raise InputError(f"{name} has {length} tokens, expected at most {limit - 1} (the context holds {limit} positions)")
     asked = max_new_tokens if prompt.max_new_tokens is None else prompt.max_new_tokens
@@ -62,7 +64,9 @@ def _budget(prompt: Prompt, number: int, vocab_size: int, max_new_tokens: int | 
     if asked < 1:
         raise InputError(f"{name}: max_new_tokens is {asked}, expected at least 1")
     if length + asked > limit:
-        raise InputError(f"{name}: {length} prompt tokens and max_new_tokens {asked} need {length + asked} positions, expected at most {limit}")
+        raise InputError(
+            f"{name}: {length} prompt tokens and max_new_tokens {asked} need {length + asked} positions, expected at most {limit}"
+        )
     return asked
 
 

@@ -16,11 +16,11 @@ from flax import nnx
 from jax import Array
 
 from domino_jax import orbax_store
-from domino_jax.config import DraftConfig, TargetConfig, read_json
+from domino_jax.config import DraftConfig, TargetConfig, is_drafter, read_json
 from domino_jax.drafter import BlockDrafter
 from domino_jax.errors import InputError
 from domino_jax.safetensors_files import SafetensorsDirectory
-from domino_jax.target import Target
+from domino_jax.target import Embedder, Target
 from domino_jax.tensors import HEAD_TENSORS, Row, draft_rows, target_rows
 
 HARMLESS = re.compile(r"(^|\.)rotary_emb\.inv_freq$")  # a buffer that older exports stored; angles are computed here
@@ -80,6 +80,12 @@ def open_target(name: str | Path) -> Checkpoint:
     return _open(directory, config, target_rows(config))
 
 
+def open_any(name: str | Path) -> Checkpoint:
+    """A target or a drafter, whichever its config says."""
+    directory = locate(name)
+    return open_draft(directory) if is_drafter(_read_config(directory)) else open_target(directory)
+
+
 def open_draft(name: str | Path) -> Checkpoint:
     """Raises InputError for anything but a complete DFlash or Domino drafter."""
     directory = locate(name)
@@ -89,7 +95,9 @@ def open_draft(name: str | Path) -> Checkpoint:
 
 def _read_config(directory: Path) -> dict:
     if (directory / "target" / "config.json").exists() and not (directory / "config.json").exists():
-        raise InputError(f"{directory}: holds a converted pair, expected one checkpoint; pass {directory / 'target'} or {directory / 'draft'}")
+        raise InputError(
+            f"{directory}: holds a converted pair, expected one checkpoint; pass {directory / 'target'} or {directory / 'draft'}"
+        )
     return read_json(directory / "config.json")
 
 
@@ -112,7 +120,10 @@ def _open(directory: Path, config: TargetConfig | DraftConfig, rows: list[Row]) 
     if isinstance(config, DraftConfig):
         head = [name for name in HEAD_TENSORS if name in found]
         if head and config.domino is None:
-            raise InputError(f'{directory}: holds the Domino head tensors {", ".join(head)} but config.json has no projector_type, expected projector_type "domino"')
+            raise InputError(
+                f"{directory}: holds the Domino head tensors {', '.join(head)} but config.json has no projector_type, "
+                'expected projector_type "domino"'
+            )
         for name in [name for name in SHARED if name in found]:
             del found[name]
             notes.append(f"{name} is not loaded: it must equal the target's")
@@ -143,7 +154,8 @@ def _compare(where: Path, expected: dict[str, tuple[int, ...]], found: dict[str,
 def _refuse_other_head(directory: Path, source: SafetensorsDirectory) -> None:
     if not np.array_equal(source.read("lm_head.weight"), source.read("embed_tokens.weight")):
         raise InputError(
-            f"{directory}: lm_head.weight differs from embed_tokens.weight although tie_word_embeddings is true, expected equal tensors or tie_word_embeddings false"
+            f"{directory}: lm_head.weight differs from embed_tokens.weight although tie_word_embeddings is true, "
+            "expected equal tensors or tie_word_embeddings false"
         )
 
 
@@ -160,7 +172,10 @@ def _leaves(module: nnx.Module) -> dict[str, jax.ShapeDtypeStruct]:
 
 
 def load(
-    checkpoint: Checkpoint, dtype: jnp.dtype, progress: Callable[[Iterable, int], Iterable] = lambda items, total: items, **options
+    checkpoint: Checkpoint,
+    dtype: jnp.dtype,
+    progress: Callable[[Iterable, int], Iterable] = lambda items, total: items,
+    **options,
 ) -> Target | BlockDrafter:
     """The module with its weights on the default device, in `dtype`. `progress` wraps the iteration over parameters."""
     module = abstract(checkpoint.config, dtype, **options)
@@ -171,15 +186,25 @@ def load(
     return jax.tree.unflatten(jax.tree.structure(module), leaves)
 
 
-def check_shared(draft: Checkpoint, target: Target) -> None:
+def shared_tensors(draft: Checkpoint) -> list[str]:
+    """The target's tensors that a drafter ships as well."""
+    return [name for name in SHARED if name in draft.source.shapes]
+
+
+def check_shared(draft: Checkpoint, embedder: Embedder) -> None:
     """Raises InputError if the drafter ships an embedding or head that is not the target's."""
-    if not isinstance(draft.source, SafetensorsDirectory):
-        return
-    embedder = target.embedder
-    for name, ours in zip(SHARED, (embedder.embed_VD, embedder.head_VD or embedder.embed_VD), strict=True):
-        if name not in draft.source.shapes:
-            continue
-        ours = np.asarray(ours[...])
+    for name in shared_tensors(draft):
+        ours = np.asarray((embedder.head_VD if name == "lm_head.weight" and embedder.head_VD else embedder.embed_VD)[...])
         theirs = draft.source.read(name)
         if theirs.shape != ours.shape or not np.array_equal(theirs.astype(ours.dtype), ours):
-            raise InputError(f"{draft.directory}: {name} differs from the target's, expected the target's own (a drafter shares it)")
+            raise InputError(
+                f"{draft.directory}: {name} differs from the target's, expected the target's own (a drafter shares it)"
+            )
+
+
+def read_embedder(target: Checkpoint) -> Embedder:
+    """The target's embedder alone, as stored."""
+    rows = [row for row in target.rows if row.parameter.startswith("embedder.")]
+    module = nnx.eval_shape(lambda: Embedder(target.config, jnp.float32, rngs=nnx.Rngs(0)))
+    arrays = {path.removeprefix("embedder."): array for path, array in target.source.parameters(rows, None)}
+    return jax.tree.unflatten(jax.tree.structure(module), [arrays[path] for path in _leaves(module)])

@@ -26,8 +26,10 @@ class Fields:
         """The value of `key`, from the top level or the nested object; JSON null counts as absent."""
         found = [level[key] for level in (self.raw, self.nested) if level.get(key) is not None]
         if len(found) == 2 and found[0] != found[1]:
-            raise InputError(f"{self.where}: {key} is {json.dumps(found[0])} at the top level and {json.dumps(found[1])} "
-                             "in dflash_config, expected one value")
+            raise InputError(
+                f"{self.where}: {key} is {json.dumps(found[0])} at the top level and {json.dumps(found[1])} "
+                "in dflash_config, expected one value"
+            )
         if not found and default is _ABSENT:
             places = "at the top level or in dflash_config" if self.nested else "at the top level"
             raise InputError(f"{self.where}: {key} is missing, expected {places}")
@@ -98,8 +100,10 @@ class TargetConfig(DecoderConfig):
     @classmethod
     def from_dict(cls, raw: dict, where: str = "config.json") -> "TargetConfig":
         """Raises InputError for anything that is not a dense Qwen3 model."""
-        if _is_drafter(raw):
-            raise InputError(f"{where}: this is a DFlash/Domino drafter (no embeddings), expected a target model; pass it as the draft")
+        if is_drafter(raw):
+            raise InputError(
+                f"{where}: this is a DFlash/Domino drafter (no embeddings), expected a target model; pass it as the draft"
+            )
         fields = Fields(raw, where)
         if raw.get("model_type") != "qwen3":
             raise fields.refuse("model_type", raw.get("model_type"), '"qwen3" (a dense Qwen3 model)')
@@ -144,8 +148,10 @@ class DraftConfig(DecoderConfig):
         """Raises InputError for anything but a DFlash or Domino drafter in the published Hugging Face layout."""
         if "speculators_model_type" in raw:
             raise InputError(f"{where}: this is a drafter in speculators format, expected the published Hugging Face layout")
-        if not _is_drafter(raw):
-            raise InputError(f"{where}: dflash_config is missing, expected a DFlash or Domino drafter; pass a target model as the target")
+        if not is_drafter(raw):
+            raise InputError(
+                f"{where}: dflash_config is missing, expected a DFlash or Domino drafter; pass a target model as the target"
+            )
         nested = raw.get("dflash_config") or {}
         if not isinstance(nested, dict):
             raise InputError(f"{where}: dflash_config is {json.dumps(nested)}, expected an object")
@@ -155,7 +161,11 @@ class DraftConfig(DecoderConfig):
         decoder = _decoder_fields(fields)
         draft_vocabulary = fields.get("draft_vocab_size", decoder["vocab_size"])
         if draft_vocabulary != decoder["vocab_size"]:
-            raise fields.refuse("draft_vocab_size", draft_vocabulary, f"vocab_size = {decoder['vocab_size']} (reduced vocabularies are not supported)")
+            raise fields.refuse(
+                "draft_vocab_size",
+                draft_vocabulary,
+                f"vocab_size = {decoder['vocab_size']} (reduced vocabularies are not supported)",
+            )
         num_target_layers = fields.integer("num_target_layers", default=None)
         block_size = fields.integer("block_size", low=2)
         return cls(
@@ -168,7 +178,8 @@ class DraftConfig(DecoderConfig):
         )
 
 
-def _is_drafter(raw: dict) -> bool:
+def is_drafter(raw: dict) -> bool:
+    """Whether a config.json speaks of a drafter rather than a target."""
     names = raw.get("architectures") or []
     return "dflash_config" in raw or "speculators_model_type" in raw or any("DraftModel" in str(name) for name in names)
 
@@ -177,7 +188,9 @@ def _decoder_fields(fields: Fields) -> dict:
     """The fields of DecoderConfig, after refusing what no decoder layer here implements."""
     raw = fields.raw
     if raw.get("quantization_config") is not None:
-        raise InputError(f"{fields.where}: quantization_config is present, expected unquantised weights (float32, float16 or bfloat16)")
+        raise InputError(
+            f"{fields.where}: quantization_config is present, expected unquantised weights (float32, float16 or bfloat16)"
+        )
     for key, supported in (("hidden_act", "silu"), ("attention_bias", False), ("use_sliding_window", False)):
         if (found := raw.get(key)) is not None and found != supported:
             raise fields.refuse(key, found, json.dumps(supported))

@@ -39,7 +39,13 @@ class BlockDrafter(nnx.Module):
     """A DFlash backbone and, if its config has one, the Domino head on top."""
 
     def __init__(
-        self, config: DraftConfig, dtype: jnp.dtype, *, rngs: nnx.Rngs, num_proposals: int | None = None, pool_size: int = DEFAULT_POOL_SIZE
+        self,
+        config: DraftConfig,
+        dtype: jnp.dtype,
+        *,
+        rngs: nnx.Rngs,
+        num_proposals: int | None = None,
+        pool_size: int = DEFAULT_POOL_SIZE,
     ):
         self.config = config
         self.kind = config.kind
@@ -47,7 +53,10 @@ class BlockDrafter(nnx.Module):
         self.num_proposals = config.block_size - 1 if num_proposals is None else num_proposals
         self.pool_size = pool_size
         if not 1 <= self.num_proposals <= config.max_proposals:
-            raise InputError(f"num_proposals is {num_proposals}, expected 1 to {config.max_proposals} for this {self.kind} drafter of block size {config.block_size}")
+            raise InputError(
+                f"num_proposals is {num_proposals}, expected 1 to {config.max_proposals} "
+                f"(a {self.kind} drafter of block size {config.block_size})"
+            )
         if pool_size < 0:
             raise InputError(f"pool_size is {pool_size}, expected 0 (the full vocabulary) or more")
         self.backbone = DFlash(config, dtype, rngs=rngs)

@@ -1,8 +1,8 @@
 """The engine: a target, a drafter or none, and their compiled programs by (batch, capacity). The Python interface.
 
-    engine = domino_jax.load("Qwen3-8B", "Qwen3-8B-Domino-b16")
-    for result in engine.generate(["Why is the sky blue?"]):
-        print(result.text, result.mean_acceptance_length)
+engine = domino_jax.load("Qwen3-8B", "Qwen3-8B-Domino-b16")
+for result in engine.generate(["Why is the sky blue?"]):
+    print(result.text, result.mean_acceptance_length)
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -54,7 +54,9 @@ class Engine:
         target = Target(target_config, dtype, rngs=nnx.Rngs(target_key))
         drafter = None
         if draft_config is not None:
-            drafter = BlockDrafter(draft_config, dtype, rngs=nnx.Rngs(draft_key), num_proposals=num_proposals, pool_size=pool_size)
+            drafter = BlockDrafter(
+                draft_config, dtype, rngs=nnx.Rngs(draft_key), num_proposals=num_proposals, pool_size=pool_size
+            )
         return cls(target, drafter, dtype)
 
     @property
@@ -120,15 +122,18 @@ class Engine:
             if ours == theirs and result.finish_reason == reference.finish_reason:
                 result.check = Check(True, None, None)
                 continue
-            first = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
-            result.check = Check(False, first, self.margin([*result.prompt_ids, *theirs[:first]]))
+            shorter = min(len(ours), len(theirs))
+            first = next((i for i in range(shorter) if ours[i] != theirs[i]), shorter)
+            best, second = self.best_two([*result.prompt_ids, *theirs[:first]])
+            result.check = Check(False, first, best - second)
 
-    def margin(self, ids: Sequence[int]) -> float:
-        """The difference of the target's two largest logits after `ids`."""
+    def best_two(self, ids: Sequence[int]) -> tuple[float, float]:
+        """The target's two largest logits after `ids`, as the prefill program computes them."""
         run = self._run(self.plan([Prompt(tuple(ids))], max_new_tokens=1), 1, (), exact=True)
         for _ in run.compile():
             pass
-        return float(run.prefill(0, 0)[1])
+        best, second = run.prefill(0, 0)[1].tolist()
+        return best, second
 
 
 def resolve_dtype(name: str) -> jnp.dtype:
@@ -154,19 +159,27 @@ class Pair:
 
     def plan(self, prompts: Sequence[Prompt], max_new_tokens: int | None = None, max_context: int | None = None) -> capacity.Plan:
         """What `Engine.plan` will say, before the weights are loaded."""
-        return capacity.plan(prompts, self.target.config, self.draft and self.draft.config, self.num_proposals, max_new_tokens, max_context)
+        return capacity.plan(
+            prompts, self.target.config, self.draft and self.draft.config, self.num_proposals, max_new_tokens, max_context
+        )
 
     def load(self, progress: Callable = lambda items, total: items) -> Engine:
         """`progress` wraps the iteration over each checkpoint's parameters, as tqdm does."""
         target = checkpoint.load(self.target, self.dtype, progress)
         drafter = None
         if self.draft:
-            checkpoint.check_shared(self.draft, target)
+            checkpoint.check_shared(self.draft, target.embedder)
             drafter = checkpoint.load(self.draft, self.dtype, progress, **self.options)
         return Engine(target, drafter, self.dtype, self.text, self.stop_ids, self.num_proposals)
 
 
-def open_pair(target: str, draft: str | None = None, dtype: str = "auto", num_proposals: int | None = None, pool_size: int = DEFAULT_POOL_SIZE) -> Pair:
+def open_pair(
+    target: str,
+    draft: str | None = None,
+    dtype: str = "auto",
+    num_proposals: int | None = None,
+    pool_size: int = DEFAULT_POOL_SIZE,
+) -> Pair:
     """Raises InputError for whatever does not load or does not fit together. Arguments as for `load`."""
     resolved = resolve_dtype(dtype)
     opened, opened_draft, options = checkpoint.open_target(target), None, {}
@@ -176,11 +189,18 @@ def open_pair(target: str, draft: str | None = None, dtype: str = "auto", num_pr
         check_pair(opened.config, opened_draft.config, str(opened_draft.directory / "config.json"))
         num_proposals = checkpoint.abstract(opened_draft.config, **options).num_proposals  # refuses numbers out of range
     text = Text.load(opened.directory)
-    return Pair(opened, opened_draft, resolved, text, stop_ids(opened.directory, text), num_proposals or DEFAULT_CHECK_PROPOSALS, options)
+    return Pair(
+        opened, opened_draft, resolved, text, stop_ids(opened.directory, text), num_proposals or DEFAULT_CHECK_PROPOSALS, options
+    )
 
 
 def load(
-    target: str, draft: str | None = None, dtype: str = "auto", *, num_proposals: int | None = None, pool_size: int = DEFAULT_POOL_SIZE
+    target: str,
+    draft: str | None = None,
+    dtype: str = "auto",
+    *,
+    num_proposals: int | None = None,
+    pool_size: int = DEFAULT_POOL_SIZE,
 ) -> Engine:
     """An engine from checkpoint directories (Hugging Face or our Orbax layout) or hub ids; `draft` None decodes target-only.
 

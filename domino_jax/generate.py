@@ -14,13 +14,17 @@ import domino_jax
 from domino_jax import cli, prompts, statistics
 from domino_jax.capacity import DEFAULT_MAX_NEW_TOKENS
 from domino_jax.drafter import DEFAULT_POOL_SIZE
-from domino_jax.engine import DEFAULT_CHECK_PROPOSALS, DTYPES, Engine, open_pair
+from domino_jax.engine import DTYPES, Engine, open_pair
 from domino_jax.errors import InputError
 from domino_jax.events import Compiled, Event, Finished, Result, Started, Tokens
 from domino_jax.programs import use_compile_cache
 
 EXAMPLE = "Why is the sky blue?"
 DESCRIPTION = "Generates text with a Qwen3 target and a DFlash or Domino drafter. The drafter changes the speed and not one bit of the text."
+EXACT = (
+    "with --draft none: decode in check mode, bit for bit what any drafter gives at the same --num-proposals, "
+    "--batch-size and --max-context; slower than the step program; default off"
+)
 REFUSALS = """what is refused, and the remedy (exit status 2, nothing on stdout):
   no such directory, and not a hub id   give a directory that holds config.json and *.safetensors
   a hub id without network              hf download OWNER/NAME --local-dir DIR elsewhere, then pass DIR
@@ -47,28 +51,58 @@ def parser() -> cli.Parser:
     p = cli.Parser(prog="python -m domino_jax.generate", description=DESCRIPTION, epilog=REFUSALS)
     models = p.add_argument_group("models")
     models.add_argument("--target", metavar="PATH", help="Hugging Face or Orbax directory, or a hub id, of a Qwen3 model")
-    models.add_argument("--draft", metavar="PATH|none", help="the same of its drafter; none (the default with --target): target-only, the step program")
-    models.add_argument("--dtype", choices=["auto", *DTYPES], default="auto", help="default auto: bfloat16 on an accelerator, float32 on a CPU")
+    models.add_argument(
+        "--draft",
+        metavar="PATH|none",
+        help="the same of its drafter; none (the default with --target): target-only, the step program",
+    )
+    models.add_argument(
+        "--dtype", choices=["auto", *DTYPES], default="auto", help="default auto: bfloat16 on an accelerator, float32 on a CPU"
+    )
     models.add_argument("--num-proposals", type=cli.number(1), metavar="P", help="proposals a round; default block_size - 1")
-    models.add_argument("--pool-size", type=cli.number(0), default=DEFAULT_POOL_SIZE, metavar="K", help=f"candidate ids of the Domino head; default {DEFAULT_POOL_SIZE}, 0 is the whole vocabulary")
+    models.add_argument(
+        "--pool-size",
+        type=cli.number(0),
+        default=DEFAULT_POOL_SIZE,
+        metavar="K",
+        help=f"candidate ids of the Domino head; default {DEFAULT_POOL_SIZE}, 0: all",
+    )
     asking = p.add_argument_group("prompts", "repeatable and mixable; without any, standard input, and at a terminal an example")
     asking.add_argument("--prompt", dest="requests", action=_Add, metavar="TEXT", help="a prompt text")
     asking.add_argument("--prompt-ids", dest="requests", action=_Add, metavar='"5 9 15"', help="token ids")
-    asking.add_argument("--prompts", dest="requests", action=_Add, metavar="FILE.jsonl", help="objects with prompt, messages or prompt_ids; optional id, max_new_tokens")
+    asking.add_argument("--prompts", dest="requests", action=_Add, metavar="FILE.jsonl", help="one object a line, see below")
     asking.add_argument("--raw", action="store_true", help="no chat template: the text as it stands")
-    asking.add_argument("--thinking", action="store_true", help="thinking on in the chat template; default off, as the public drafters were trained")
+    asking.add_argument(
+        "--thinking",
+        action="store_true",
+        help="thinking on in the chat template; default off, as the public drafters were trained",
+    )
     decoding = p.add_argument_group("decoding")
-    decoding.add_argument("--max-new-tokens", type=cli.number(1), metavar="N", help=f"default {DEFAULT_MAX_NEW_TOKENS}, cut to what the context leaves")
+    decoding.add_argument(
+        "--max-new-tokens",
+        type=cli.number(1),
+        metavar="N",
+        help=f"default {DEFAULT_MAX_NEW_TOKENS}, cut to what the context leaves",
+    )
     decoding.add_argument("--batch-size", type=cli.number(1), metavar="N", help="rows decoded together; default min(prompts, 8)")
-    decoding.add_argument("--max-context", type=cli.number(2), metavar="N", help="positions a row may use; default the model's, with cache for no more than needed")
+    decoding.add_argument(
+        "--max-context",
+        type=cli.number(2),
+        metavar="N",
+        help="positions a row may use, all of them cached; default no more than the prompts need",
+    )
     decoding.add_argument("--ignore-eos", action="store_true", help="go on after stop tokens; default off")
     decoding.add_argument("--check", action="store_true", help="decode again in check mode and compare, bit for bit; default off")
-    decoding.add_argument("--exact", action="store_true", help="with --draft none: decode in check mode, bit for bit what any drafter gives at the same --num-proposals, batch size and capacity; slower than the step program; default off")
+    decoding.add_argument("--exact", action="store_true", help=EXACT)
     output = p.add_argument_group("output")
     output.add_argument("--output", choices=["text", "json"], default="text", help="default text; json is one object a line")
     output.add_argument("--trace", action="store_true", help="with --output json: every round's proposals; default off")
     output.add_argument("--stats", choices=["none", "line", "json"], default="line", help="statistics on stderr; default line")
-    output.add_argument("--compile-cache", metavar="DIR", help="keep compiled programs in DIR; default none. A cache is code that runs: trust the directory")
+    output.add_argument(
+        "--compile-cache",
+        metavar="DIR",
+        help="keep compiled programs in DIR; default none. A cache is code that runs: trust the directory",
+    )
     output.add_argument("--debug", action="store_true", help="show tracebacks; default off")
     output.add_argument("--version", action="version", version=f"domino_jax {domino_jax.__version__}")
     return p
@@ -79,10 +113,19 @@ def refuse_contradictions(arguments: argparse.Namespace) -> None:
     drafting = arguments.draft not in (None, "none")
     for wrong, message in (
         (arguments.target is None and drafting, "--draft is given without --target, expected both"),
-        (arguments.exact and drafting, "--exact is given with a drafter, expected --draft none (decoding with a drafter is exact already)"),
-        (arguments.raw and arguments.thinking, "--raw and --thinking are given together, expected one: thinking is the chat template's"),
+        (
+            arguments.exact and drafting,
+            "--exact is given with a drafter, expected --draft none (decoding with a drafter is exact already)",
+        ),
+        (
+            arguments.raw and arguments.thinking,
+            "--raw and --thinking are given together, expected one: thinking is the chat template's",
+        ),
         (arguments.trace and arguments.output != "json", "--trace is given without --output json, expected both"),
-        (arguments.target is None, "--target is missing, expected the directory or hub id of a Qwen3 model (no pair is shipped with this version)"),
+        (
+            arguments.target is None,
+            "--target is missing, expected the directory or hub id of a Qwen3 model (no pair is shipped with this version)",
+        ),
     ):
         if wrong:
             raise InputError(message)
@@ -175,7 +218,11 @@ def command(argv: Sequence[str] | None) -> int:
     sys.stdout.reconfigure(encoding="utf-8")
     began = time.perf_counter()
     pair = open_pair(
-        arguments.target, None if arguments.draft == "none" else arguments.draft, arguments.dtype, arguments.num_proposals, arguments.pool_size
+        arguments.target,
+        None if arguments.draft == "none" else arguments.draft,
+        arguments.dtype,
+        arguments.num_proposals,
+        arguments.pool_size,
     )
     for note in (*pair.target.notes, *(pair.draft.notes if pair.draft else ())):
         cli.say(f"note: {note}")
@@ -187,7 +234,9 @@ def command(argv: Sequence[str] | None) -> int:
         if opened and (stored := opened.stored_dtypes) != [engine.dtype.name]:
             cli.say(f"note: {opened.directory} is stored as {', '.join(stored)} and computed as {engine.dtype.name}")
     if arguments.exact:
-        cli.say(f"note: check mode, {engine.num_proposals + 1} positions a round for one token; the step program (without --exact) is faster")
+        cli.say(
+            f"note: check mode, {engine.num_proposals + 1} positions a round for one token; the step program (without --exact) is faster"
+        )
 
     context = {
         "platform": jax.default_backend(),
@@ -227,7 +276,10 @@ def report(arguments: argparse.Namespace, results: list[Result], seconds: dict[s
         cli.say(json.dumps(summary, ensure_ascii=False))
     different = [result for result in results if result.check and not result.check.equal]
     for result in different:
-        cli.say(f"check: {result.id} differs from check mode at output token {result.check.first_difference} (the target's top-two margin there: {result.check.margin:.3g})")
+        where, margin = result.check.first_difference, result.check.margin
+        cli.say(
+            f"check: {result.id} differs from check mode at output token {where} (the target's top-two margin there: {margin:.3g})"
+        )
     if arguments.check and not different:
         cli.say(f"check: {len(results)} of {len(results)} answers equal check mode, bit for bit")
     failed = [result for result in results if result.error]

@@ -94,7 +94,9 @@ class Run:
             yield from self._compile(programs.prefill, width, (self.target,), (state, one, chunk, one, one, one), donate=[0])
             if self.drafter and self.drafter.layer_ids:
                 features = (jax.ShapeDtypeStruct((1, width, *row_shape), self.dtype),) * len(self.drafter.layer_ids)
-                yield from self._compile(programs.absorb, width, (self.drafter,), (self.draft_cache, features, one, one), donate=[0])
+                yield from self._compile(
+                    programs.absorb, width, (self.drafter,), (self.draft_cache, features, one, one), donate=[0]
+                )
         if self.drafter:
             arguments = (self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B)
             yield from self._compile(programs.draft, self.width, (self.drafter, self.target.embedder), arguments, donate=[0])
@@ -125,7 +127,7 @@ class Run:
         self._dispatched(Pending(report, {slot: row}, is_prefill=True))
 
     def prefill(self, slot: int, index: int) -> tuple[jax.Array, jax.Array]:
-        """Dispatches a prompt's chunks -> (report, margin) of the last."""
+        """Dispatches a prompt's chunks -> (report, two largest logits) of the last."""
         ids, budget, offset = self.plan.prompts[index].ids, self.plan.budgets[index], 0
         for width in self.plan.chunks[index]:
             part = ids[offset : offset + width]
@@ -133,19 +135,23 @@ class Run:
             chunk[: len(part)] = part
             place = np.int32(slot), np.int32(offset)
             prefill = self.program(programs.prefill, width)
-            self.state, residuals, report, margin = prefill(self.state, place[0], chunk, place[1], np.int32(len(part)), np.int32(budget))
+            self.state, residuals, report, best_2 = prefill(
+                self.state, place[0], chunk, place[1], np.int32(len(part)), np.int32(budget)
+            )
             if self.drafter and self.drafter.layer_ids:
                 absorb = self.program(programs.absorb, width)
                 self.draft_cache = absorb(self.draft_cache, self._captured(residuals), *place)
             offset += width
-        return report, margin
+        return report, best_2
 
     def round(self) -> None:
         """Dispatches one round of all rows."""
         state, proposals_BP = self.state, self.impossible_BP
         if self.drafter:
             draft = self.program(programs.draft, self.width)
-            self.draft_cache, proposals_BP = draft(self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B)
+            self.draft_cache, proposals_BP = draft(
+                self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B
+            )
         self.state, residuals, report = self.program(programs.verify, self.width)(state, proposals_BP)
         if self.drafter:
             self.features = self._captured(residuals)

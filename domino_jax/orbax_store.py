@@ -40,7 +40,9 @@ class OrbaxDirectory:
             path = directory / name
             found = path.stat().st_size if path.exists() else None
             if found != size:
-                raise InputError(f"{path}: {'is missing' if found is None else f'has {found} bytes'}, expected {size} bytes (as {MANIFEST} says)")
+                raise InputError(
+                    f"{path}: {'is missing' if found is None else f'has {found} bytes'}, expected {size} bytes (as {MANIFEST} says)"
+                )
         self.shapes = {name: tuple(tensor["shape"]) for name, tensor in manifest["tensors"].items()}
         self.dtypes = {name: np.dtype(getattr(jnp, tensor["dtype"])) for name, tensor in manifest["tensors"].items()}
 
@@ -74,7 +76,12 @@ def save(directory: Path, parameters: Iterable[tuple[str, Array]]) -> None:
         checkpointer.partial.save(path, piece)
     checkpointer.partial.finalize(path)
     files = {str(file.relative_to(directory)): file.stat().st_size for file in sorted(path.rglob("*")) if file.is_file()}
-    manifest = {"format": FORMAT, "dtype": sorted({tensor["dtype"] for tensor in tensors.values()}), "tensors": tensors, "files": files}
+    manifest = {
+        "format": FORMAT,
+        "dtype": sorted({tensor["dtype"] for tensor in tensors.values()}),
+        "tensors": tensors,
+        "files": files,
+    }
     (directory / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 

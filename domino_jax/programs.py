@@ -61,8 +61,8 @@ def allocate(config: TargetConfig, batch: int, capacity: int, dtype: jnp.dtype, 
 def prefill(target: Target, state: DecodeState, row: Array, tokens_T: Array, offset: Array, count: Array, budget: Array):
     """Writes `count` prompt tokens at slots offset.. of `row` and chooses the token after them.
 
-    -> (state, L residuals [1, T, D], report [first token, done, finite], the top-two margin of its logits). Only the report
-    of a prompt's last chunk means anything. Tokens past `count` are padding: what they write lies past the row's length.
+    -> (state, L residuals [1, T, D], report [first token, done, finite], its two largest logits). Only the report of a
+    prompt's last chunk means anything. Tokens past `count` are padding: what they write lies past the row's length.
     """
     slot_1T = offset + jnp.arange(tokens_T.shape[0])[None]
     hidden_1TD, residuals, one = target.forward(tokens_T[None], slot_1T, slot_1T, state.cache.row(row, cleared=offset == 0))
@@ -80,7 +80,7 @@ def prefill(target: Target, state: DecodeState, row: Array, tokens_T: Array, off
         done_B=state.done_B.at[row].set(done),
         features_from_B=state.features_from_B.at[row].set(state.cache.capacity),
     )
-    return state, residuals, jnp.stack([first, done.astype(jnp.int32), finite.astype(jnp.int32)]), best_2[0] - best_2[1]
+    return state, residuals, jnp.stack([first, done.astype(jnp.int32), finite.astype(jnp.int32)]), best_2
 
 
 def verify(target: Target, state: DecodeState, proposals_BP: Array):
@@ -122,7 +122,13 @@ def absorb(drafter: Drafter, draft_cache: KVCache, features: tuple[Array, ...], 
 
 
 def draft(
-    drafter: Drafter, embedder: Embedder, draft_cache: KVCache, features: tuple[Array, ...], features_from_B: Array, length_B: Array, verified_B: Array
+    drafter: Drafter,
+    embedder: Embedder,
+    draft_cache: KVCache,
+    features: tuple[Array, ...],
+    features_from_B: Array,
+    length_B: Array,
+    verified_B: Array,
 ):
     """Takes in the last round's features, then proposes -> (draft cache, proposals_BP).
 
@@ -146,7 +152,14 @@ class Executable:
         return self.compiled(self.leaves, *arguments)
 
 
-def lower(function: Callable, modules: tuple, arguments: tuple, dtype: jnp.dtype, donate: Sequence[int] = (), platforms: Sequence[str] | None = None):
+def lower(
+    function: Callable,
+    modules: tuple,
+    arguments: tuple,
+    dtype: jnp.dtype,
+    donate: Sequence[int] = (),
+    platforms: Sequence[str] | None = None,
+):
     """`function(*modules, *arguments)` lowered with the modules flattened once; `donate` counts from the first argument.
 
     float32 multiplies in float32: left to itself, a GPU would round the operands to TF32.
@@ -178,7 +191,9 @@ def use_compile_cache(directory: Path) -> str | None:
     return None
 
 
-def compile_ahead(function: Callable, modules: tuple, arguments: tuple, dtype: jnp.dtype, donate: Sequence[int] = ()) -> Executable:
+def compile_ahead(
+    function: Callable, modules: tuple, arguments: tuple, dtype: jnp.dtype, donate: Sequence[int] = ()
+) -> Executable:
     """Compiles now, and notes the seconds and whether the persistent cache had it."""
     hits = []
 

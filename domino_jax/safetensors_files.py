@@ -67,7 +67,11 @@ def _shards(directory: Path) -> dict[Path, set[str] | None]:
     index = directory / INDEX
     if index.exists():
         weight_map = read_json(index).get("weight_map")
-        if not isinstance(weight_map, dict) or not weight_map or not all(isinstance(v, str) and Path(v).name == v for v in weight_map.values()):
+        if (
+            not isinstance(weight_map, dict)
+            or not weight_map
+            or not all(isinstance(v, str) and Path(v).name == v for v in weight_map.values())
+        ):
             raise InputError(f"{index}: weight_map is missing or malformed, expected tensor names mapped to file names")
         shards: dict[Path, set[str]] = {}
         for name, file in weight_map.items():
@@ -87,10 +91,12 @@ def _header(path: Path, held: set[str] | None) -> dict[str, Tensor]:
     tensors = {}
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
-            for name in file.keys():
+            for name in file.keys():  # noqa: SIM118 (not a dictionary)
                 view = file.get_slice(name)
                 if view.get_dtype() not in FLOATS:
-                    raise InputError(f"{path}: {name} is {view.get_dtype()}, expected {', '.join(FLOATS)} (quantised weights are not supported)")
+                    raise InputError(
+                        f"{path}: {name} is {view.get_dtype()}, expected {', '.join(FLOATS)} (quantised weights are not supported)"
+                    )
                 tensors[name] = Tensor(path, name, tuple(view.get_shape()), np.dtype(FLOATS[view.get_dtype()]))
     except (safetensors.SafetensorError, OSError) as error:
         raise InputError(f"{path}: cannot be read ({error}), expected {expected}") from None
@@ -107,5 +113,7 @@ def _bare_names(directory: Path, names: Iterable[str]) -> dict[str, str]:
         return {name: name for name in names}
     if len(prefixed) < len(body):
         odd = sorted(set(body) - set(prefixed))[0]
-        raise InputError(f'{directory}: {odd} has no "model." prefix but {prefixed[0]} has, expected the prefix on all tensors or on none')
+        raise InputError(
+            f'{directory}: {odd} has no "model." prefix but {prefixed[0]} has, expected the prefix on all tensors or on none'
+        )
     return {name: name.removeprefix("model.") for name in names}

@@ -55,7 +55,11 @@ def _decoder_layer(config: DecoderConfig, prefix: str) -> tuple[list[Row], dict[
         ),
         _transposed(prefix + "down_FD", mlp + "down_proj.weight", D, F),
     ]
-    shapes = {attention + "q_proj.weight": (N * H, D), attention + "k_proj.weight": (K * H, D), attention + "v_proj.weight": (K * H, D)}
+    shapes = {
+        attention + "q_proj.weight": (N * H, D),
+        attention + "k_proj.weight": (K * H, D),
+        attention + "v_proj.weight": (K * H, D),
+    }
     return rows, shapes
 
 
@@ -81,7 +85,7 @@ def target_rows(config: TargetConfig) -> list[Row]:
 
 def draft_rows(config: DraftConfig) -> list[Row]:
     """DFlash, and the four head tensors where the config has a Domino head."""
-    D, H, V = config.hidden_size, config.head_dim, config.vocab_size
+    D, H = config.hidden_size, config.head_dim
     K, G = config.num_key_value_heads, config.queries_per_kv_head
 
     def pack_kv(k, v):

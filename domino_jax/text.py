@@ -19,7 +19,9 @@ class Text:
         try:
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True)
         except Exception as error:  # the library raises a dozen kinds
-            raise InputError(f"{directory}: the tokenizer cannot be loaded ({str(error).splitlines()[0]}), expected a fast tokenizer's files") from error
+            raise InputError(
+                f"{directory}: the tokenizer cannot be loaded ({str(error).splitlines()[0]}), expected a fast tokenizer's files"
+            ) from error
 
     @classmethod
     def load(cls, directory: Path) -> "Text | None":
@@ -34,11 +36,17 @@ class Text:
     def encode_chat(self, messages: list[dict], thinking: bool = False) -> list[int]:
         """Ids of a conversation through the chat template, ready for the assistant's turn."""
         if not self.tokenizer.chat_template:
-            raise InputError(f"{self.directory}: the tokenizer has no chat template, expected one; use --raw for a prompt as it stands")
+            raise InputError(
+                f"{self.directory}: the tokenizer has no chat template, expected one; use --raw for a prompt as it stands"
+            )
         try:
-            text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, enable_thinking=thinking)
+            text = self.tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True, enable_thinking=thinking
+            )
         except Exception as error:  # whatever a template raises, the messages are what it could not render
-            raise InputError(f"{self.directory}: the chat template refuses the messages ({error}), expected role and content of each turn") from error
+            raise InputError(
+                f"{self.directory}: the chat template refuses the messages ({error}), expected role and content of each turn"
+            ) from error
         return self.tokenizer.encode(text, add_special_tokens=False)
 
     def decode(self, ids: list[int]) -> str:

@@ -1,0 +1,1 @@
+"""Checkpoint conversion. It stands on domino_jax, which never imports it."""
