@@ -99,9 +99,7 @@ def convert(arguments: argparse.Namespace) -> None:
         check_pair(opened["target"].config, opened["draft"].config, str(opened["draft"].directory / "config.json"))
     if "draft" in opened and (shared := checkpoint.shared_tensors(opened["draft"])):
         if "target" not in opened:
-            raise InputError(
-                f"{opened['draft'].directory}: holds {', '.join(shared)}, expected also --target to compare them with"
-            )
+            raise InputError(f"{opened['draft'].directory}: holds {', '.join(shared)}, expected also --target to compare them with")
         checkpoint.check_shared(opened["draft"], checkpoint.read_embedder(opened["target"]))
     out = Path(os.path.expanduser(arguments.out)).absolute()
     if out.exists() and not arguments.force:

@@ -53,9 +53,7 @@ def _budget(prompt: Prompt, number: int, vocab_size: int, max_new_tokens: int | 
         raise InputError(f"{name} is empty, expected at least one token")
     for token in prompt.ids:
         if not isinstance(token, int) or not 0 <= token < vocab_size:
-            raise InputError(
-                f"{name}: token id {token} is outside the vocabulary, expected an integer from 0 to {vocab_size - 1}"
-            )
+            raise InputError(f"{name}: token id {token} is outside the vocabulary, expected an integer from 0 to {vocab_size - 1}")
     if length >= limit:
         raise InputError(f"{name} has {length} tokens, expected at most {limit - 1} (the context holds {limit} positions)")
     asked = max_new_tokens if prompt.max_new_tokens is None else prompt.max_new_tokens

@@ -197,9 +197,7 @@ def check_shared(draft: Checkpoint, embedder: Embedder) -> None:
         ours = np.asarray((embedder.head_VD if name == "lm_head.weight" and embedder.head_VD else embedder.embed_VD)[...])
         theirs = draft.source.read(name)
         if theirs.shape != ours.shape or not np.array_equal(theirs.astype(ours.dtype), ours):
-            raise InputError(
-                f"{draft.directory}: {name} differs from the target's, expected the target's own (a drafter shares it)"
-            )
+            raise InputError(f"{draft.directory}: {name} differs from the target's, expected the target's own (a drafter shares it)")
 
 
 def read_embedder(target: Checkpoint) -> Embedder:

@@ -28,9 +28,7 @@ class Parser(argparse.ArgumentParser):
             found = next((word for word in unknown if word.startswith("-")), unknown[0])
             options = [option for action in self._actions for option in action.option_strings if option.startswith("--")]
             nearest = difflib.get_close_matches(found.split("=")[0], options, n=1, cutoff=0)[0]
-            raise InputError(
-                f"unknown argument {found}, expected one of the options of {self.prog} --help (the nearest is {nearest})"
-            )
+            raise InputError(f"unknown argument {found}, expected one of the options of {self.prog} --help (the nearest is {nearest})")
         return arguments
 
 

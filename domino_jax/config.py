@@ -101,9 +101,7 @@ class TargetConfig(DecoderConfig):
     def from_dict(cls, raw: dict, where: str = "config.json") -> "TargetConfig":
         """Raises InputError for anything that is not a dense Qwen3 model."""
         if is_drafter(raw):
-            raise InputError(
-                f"{where}: this is a DFlash/Domino drafter (no embeddings), expected a target model; pass it as the draft"
-            )
+            raise InputError(f"{where}: this is a DFlash/Domino drafter (no embeddings), expected a target model; pass it as the draft")
         fields = Fields(raw, where)
         if raw.get("model_type") != "qwen3":
             raise fields.refuse("model_type", raw.get("model_type"), '"qwen3" (a dense Qwen3 model)')
@@ -149,9 +147,7 @@ class DraftConfig(DecoderConfig):
         if "speculators_model_type" in raw:
             raise InputError(f"{where}: this is a drafter in speculators format, expected the published Hugging Face layout")
         if not is_drafter(raw):
-            raise InputError(
-                f"{where}: dflash_config is missing, expected a DFlash or Domino drafter; pass a target model as the target"
-            )
+            raise InputError(f"{where}: dflash_config is missing, expected a DFlash or Domino drafter; pass a target model as the target")
         nested = raw.get("dflash_config") or {}
         if not isinstance(nested, dict):
             raise InputError(f"{where}: dflash_config is {json.dumps(nested)}, expected an object")
@@ -188,9 +184,7 @@ def _decoder_fields(fields: Fields) -> dict:
     """The fields of DecoderConfig, after refusing what no decoder layer here implements."""
     raw = fields.raw
     if raw.get("quantization_config") is not None:
-        raise InputError(
-            f"{fields.where}: quantization_config is present, expected unquantised weights (float32, float16 or bfloat16)"
-        )
+        raise InputError(f"{fields.where}: quantization_config is present, expected unquantised weights (float32, float16 or bfloat16)")
     for key, supported in (("hidden_act", "silu"), ("attention_bias", False), ("use_sliding_window", False)):
         if (found := raw.get(key)) is not None and found != supported:
             raise fields.refuse(key, found, json.dumps(supported))

@@ -48,9 +48,7 @@ class DFlashLayer(nnx.Module):
         key_BTKH = layers.rms_norm(kv_BTK2H[..., 0, :], self.k_norm_H[...], self.config.rms_norm_eps)
         return layers.rope(key_BTKH, position_BT, self.config.rope_theta), kv_BTK2H[..., 1, :]
 
-    def __call__(
-        self, x_BTD: Array, context_BTD: Array, context_slot_BT: Array, length_B: Array, key_BKSH: Array, value_BKSH: Array
-    ):
+    def __call__(self, x_BTD: Array, context_BTD: Array, context_slot_BT: Array, length_B: Array, key_BKSH: Array, value_BKSH: Array):
         """Writes the new context, then runs the block over all context -> (x_BTD, key_BKSH, value_BKSH)."""
         config, eps = self.config, self.config.rms_norm_eps
         new = context_BTD.shape[1]

@@ -54,9 +54,7 @@ class Engine:
         target = Target(target_config, dtype, rngs=nnx.Rngs(target_key))
         drafter = None
         if draft_config is not None:
-            drafter = BlockDrafter(
-                draft_config, dtype, rngs=nnx.Rngs(draft_key), num_proposals=num_proposals, pool_size=pool_size
-            )
+            drafter = BlockDrafter(draft_config, dtype, rngs=nnx.Rngs(draft_key), num_proposals=num_proposals, pool_size=pool_size)
         return cls(target, drafter, dtype)
 
     @property
@@ -159,9 +157,7 @@ class Pair:
 
     def plan(self, prompts: Sequence[Prompt], max_new_tokens: int | None = None, max_context: int | None = None) -> capacity.Plan:
         """What `Engine.plan` will say, before the weights are loaded."""
-        return capacity.plan(
-            prompts, self.target.config, self.draft and self.draft.config, self.num_proposals, max_new_tokens, max_context
-        )
+        return capacity.plan(prompts, self.target.config, self.draft and self.draft.config, self.num_proposals, max_new_tokens, max_context)
 
     def load(self, progress: Callable = lambda items, total: items) -> Engine:
         """`progress` wraps the iteration over each checkpoint's parameters, as tqdm does."""
@@ -189,9 +185,7 @@ def open_pair(
         check_pair(opened.config, opened_draft.config, str(opened_draft.directory / "config.json"))
         num_proposals = checkpoint.abstract(opened_draft.config, **options).num_proposals  # refuses numbers out of range
     text = Text.load(opened.directory)
-    return Pair(
-        opened, opened_draft, resolved, text, stop_ids(opened.directory, text), num_proposals or DEFAULT_CHECK_PROPOSALS, options
-    )
+    return Pair(opened, opened_draft, resolved, text, stop_ids(opened.directory, text), num_proposals or DEFAULT_CHECK_PROPOSALS, options)
 
 
 def load(

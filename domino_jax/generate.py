@@ -20,7 +20,9 @@ from domino_jax.events import Compiled, Event, Finished, Result, Started, Tokens
 from domino_jax.programs import use_compile_cache
 
 EXAMPLE = "Why is the sky blue?"
-DESCRIPTION = "Generates text with a Qwen3 target and a DFlash or Domino drafter. The drafter changes the speed and not one bit of the text."
+DESCRIPTION = (
+    "Generates text with a Qwen3 target and a DFlash or Domino drafter. The drafter changes the speed and not one bit of the text."
+)
 EXACT = (
     "with --draft none: decode in check mode, bit for bit what any drafter gives at the same --num-proposals, "
     "--batch-size and --max-context; slower than the step program; default off"
@@ -277,9 +279,7 @@ def report(arguments: argparse.Namespace, results: list[Result], seconds: dict[s
     different = [result for result in results if result.check and not result.check.equal]
     for result in different:
         where, margin = result.check.first_difference, result.check.margin
-        cli.say(
-            f"check: {result.id} differs from check mode at output token {where} (the target's top-two margin there: {margin:.3g})"
-        )
+        cli.say(f"check: {result.id} differs from check mode at output token {where} (the target's top-two margin there: {margin:.3g})")
     if arguments.check and not different:
         cli.say(f"check: {len(results)} of {len(results)} answers equal check mode, bit for bit")
     failed = [result for result in results if result.error]

@@ -72,9 +72,7 @@ def gru_cell(input_B3R: Array, state_BR: Array, recurrent_R3R: Array) -> Array:
     The reset gate multiplies the *projected* state, and an update gate near one keeps the old state:
     n = tanh(i_n + r · h_n),  h' = (1 - u) · n + u · h.
     """
-    recurrent_B3R = jnp.einsum(
-        "BR,RAQ->BAQ", state_BR.astype(recurrent_R3R.dtype), recurrent_R3R, preferred_element_type=jnp.float32
-    )
+    recurrent_B3R = jnp.einsum("BR,RAQ->BAQ", state_BR.astype(recurrent_R3R.dtype), recurrent_R3R, preferred_element_type=jnp.float32)
     reset, update = jax.nn.sigmoid(input_B3R[:, 0] + recurrent_B3R[:, 0]), jax.nn.sigmoid(input_B3R[:, 1] + recurrent_B3R[:, 1])
     new = jnp.tanh(input_B3R[:, 2] + reset * recurrent_B3R[:, 2])
     return (1 - update) * new + update * state_BR

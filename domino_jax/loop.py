@@ -94,9 +94,7 @@ class Run:
             yield from self._compile(programs.prefill, width, (self.target,), (state, one, chunk, one, one, one), donate=[0])
             if self.drafter and self.drafter.layer_ids:
                 features = (jax.ShapeDtypeStruct((1, width, *row_shape), self.dtype),) * len(self.drafter.layer_ids)
-                yield from self._compile(
-                    programs.absorb, width, (self.drafter,), (self.draft_cache, features, one, one), donate=[0]
-                )
+                yield from self._compile(programs.absorb, width, (self.drafter,), (self.draft_cache, features, one, one), donate=[0])
         if self.drafter:
             arguments = (self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B)
             yield from self._compile(programs.draft, self.width, (self.drafter, self.target.embedder), arguments, donate=[0])
@@ -135,9 +133,7 @@ class Run:
             chunk[: len(part)] = part
             place = np.int32(slot), np.int32(offset)
             prefill = self.program(programs.prefill, width)
-            self.state, residuals, report, best_2 = prefill(
-                self.state, place[0], chunk, place[1], np.int32(len(part)), np.int32(budget)
-            )
+            self.state, residuals, report, best_2 = prefill(self.state, place[0], chunk, place[1], np.int32(len(part)), np.int32(budget))
             if self.drafter and self.drafter.layer_ids:
                 absorb = self.program(programs.absorb, width)
                 self.draft_cache = absorb(self.draft_cache, self._captured(residuals), *place)
@@ -149,9 +145,7 @@ class Run:
         state, proposals_BP = self.state, self.impossible_BP
         if self.drafter:
             draft = self.program(programs.draft, self.width)
-            self.draft_cache, proposals_BP = draft(
-                self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B
-            )
+            self.draft_cache, proposals_BP = draft(self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B)
         self.state, residuals, report = self.program(programs.verify, self.width)(state, proposals_BP)
         if self.drafter:
             self.features = self._captured(residuals)
@@ -220,7 +214,9 @@ class Run:
     def _fail(self, slot: int, row: Row, position: int) -> Finished:
         """A row whose logits are not finite ends without output: nothing that follows from them may pass for an answer."""
         result = row.result
-        result.error = f"prompt {result.id}: the target's logits after position {position} are not finite, expected finite numbers; check the weights"
+        result.error = (
+            f"prompt {result.id}: the target's logits after position {position} are not finite, expected finite numbers; check the weights"
+        )
         result.finish_reason, result.output_ids = "error", []
         del self.rows[slot]
         return Finished(row.index, result)

@@ -191,9 +191,7 @@ def use_compile_cache(directory: Path) -> str | None:
     return None
 
 
-def compile_ahead(
-    function: Callable, modules: tuple, arguments: tuple, dtype: jnp.dtype, donate: Sequence[int] = ()
-) -> Executable:
+def compile_ahead(function: Callable, modules: tuple, arguments: tuple, dtype: jnp.dtype, donate: Sequence[int] = ()) -> Executable:
     """Compiles now, and notes the seconds and whether the persistent cache had it."""
     hits = []
 

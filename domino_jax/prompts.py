@@ -29,9 +29,7 @@ class Request:
         ids = self.ids
         if ids is None:
             if text is None:
-                raise InputError(
-                    f"{self.where}: is text but the target's directory has no tokenizer, expected token ids (--prompt-ids)"
-                )
+                raise InputError(f"{self.where}: is text but the target's directory has no tokenizer, expected token ids (--prompt-ids)")
             if raw and self.messages is not None:
                 raise InputError(f"{self.where}: messages need the chat template, expected a prompt text with --raw")
             messages = self.messages or [{"role": "user", "content": self.text}]

@@ -113,7 +113,5 @@ def _bare_names(directory: Path, names: Iterable[str]) -> dict[str, str]:
         return {name: name for name in names}
     if len(prefixed) < len(body):
         odd = sorted(set(body) - set(prefixed))[0]
-        raise InputError(
-            f'{directory}: {odd} has no "model." prefix but {prefixed[0]} has, expected the prefix on all tensors or on none'
-        )
+        raise InputError(f'{directory}: {odd} has no "model." prefix but {prefixed[0]} has, expected the prefix on all tensors or on none')
     return {name: name.removeprefix("model.") for name in names}

@@ -80,9 +80,7 @@ class Target(nnx.Module):
         self.layers = nnx.List([TargetLayer(config, dtype, rngs=rngs) for _ in range(config.num_hidden_layers)])
         self.norm_D = nnx.Param(jnp.ones(config.hidden_size, dtype))
 
-    def forward(
-        self, tokens_BT: Array, position_BT: Array, slot_BT: Array, cache: KVCache
-    ) -> tuple[Array, tuple[Array, ...], KVCache]:
+    def forward(self, tokens_BT: Array, position_BT: Array, slot_BT: Array, cache: KVCache) -> tuple[Array, tuple[Array, ...], KVCache]:
         """-> (hidden_BTD after the final norm, the residual stream after each layer (L times [B, T, D]), the written cache).
 
         Layer i's residual is Hugging Face's `hidden_states[i + 1]`: its output, before the final norm. The layers are a

@@ -36,13 +36,9 @@ class Text:
     def encode_chat(self, messages: list[dict], thinking: bool = False) -> list[int]:
         """Ids of a conversation through the chat template, ready for the assistant's turn."""
         if not self.tokenizer.chat_template:
-            raise InputError(
-                f"{self.directory}: the tokenizer has no chat template, expected one; use --raw for a prompt as it stands"
-            )
+            raise InputError(f"{self.directory}: the tokenizer has no chat template, expected one; use --raw for a prompt as it stands")
         try:
-            text = self.tokenizer.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=True, enable_thinking=thinking
-            )
+            text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, enable_thinking=thinking)
         except Exception as error:  # whatever a template raises, the messages are what it could not render
             raise InputError(
                 f"{self.directory}: the chat template refuses the messages ({error}), expected role and content of each turn"
