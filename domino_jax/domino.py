@@ -84,8 +84,9 @@ class Walk:
 
     def inner(self, state_BR: Array, hidden_BE: Array) -> Array:
         """silu(W1 · [z ; g]), in the model's dtype."""
-        state_BE = jnp.einsum("BR,RE->BE", state_BR.astype(self.w1_state_RE.dtype), self.w1_state_RE, preferred_element_type=jnp.float32)
-        return jax.nn.silu(hidden_BE + state_BE).astype(self.w1_state_RE.dtype)
+        dtype = self.w1_state_RE.dtype
+        state_BE = jnp.einsum("BR,RE->BE", layers.rounded(state_BR, dtype), self.w1_state_RE, preferred_element_type=jnp.float32)
+        return layers.rounded(jax.nn.silu(hidden_BE + state_BE), dtype)
 
     def over_vocabulary(self, carry: tuple[Array, Array], start: int, stop: int) -> tuple[tuple[Array, Array], Array]:
         """Proposals start..stop-1, each corrected over the whole vocabulary -> (carry, int32 [B, stop - start])."""

@@ -16,6 +16,12 @@ from jax import Array, lax
 MASKED = -1e30  # finite: a row of nothing but masked scores must not become NaN
 
 
+def rounded(x: Array, dtype: jnp.dtype) -> Array:
+    """float32 x in `dtype`, rounded even inside a fusion, where XLA may keep the excess precision of a plain cast."""
+    info = jnp.finfo(dtype)
+    return lax.reduce_precision(x, info.nexp, info.nmant).astype(dtype)
+
+
 def rms_norm(x: Array, weight: Array, eps: float) -> Array:
     """x / sqrt(mean(x²) + eps) · weight over the last axis; rounded to x's dtype before the weight, as Qwen3 does."""
     x32 = x.astype(jnp.float32)
@@ -72,7 +78,7 @@ def gru_cell(input_B3R: Array, state_BR: Array, recurrent_R3R: Array) -> Array:
     The reset gate multiplies the *projected* state, and an update gate near one keeps the old state:
     n = tanh(i_n + r · h_n),  h' = (1 - u) · n + u · h.
     """
-    recurrent_B3R = jnp.einsum("BR,RAQ->BAQ", state_BR.astype(recurrent_R3R.dtype), recurrent_R3R, preferred_element_type=jnp.float32)
+    recurrent_B3R = jnp.einsum("BR,RAQ->BAQ", rounded(state_BR, recurrent_R3R.dtype), recurrent_R3R, preferred_element_type=jnp.float32)
     reset, update = jax.nn.sigmoid(input_B3R[:, 0] + recurrent_B3R[:, 0]), jax.nn.sigmoid(input_B3R[:, 1] + recurrent_B3R[:, 1])
     new = jnp.tanh(input_B3R[:, 2] + reset * recurrent_B3R[:, 2])
     return (1 - update) * new + update * state_BR

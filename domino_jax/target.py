@@ -43,15 +43,17 @@ class TargetLayer(nnx.Module):
         def normal(*shape: int, fan_in: int) -> nnx.Param:
             return nnx.Param(fan_in**-0.5 * jax.random.normal(rngs.params(), shape, dtype))
 
+        # What writes to the residual stream starts (2L)^-1/2 smaller (GPT-2's choice): a deep random model would write in circles.
+        branches = 2 * config.num_hidden_layers
         self.config = config
         self.input_norm_D = nnx.Param(jnp.ones(D, dtype))
         self.qkv_DKCH = normal(D, K, G + 2, H, fan_in=D)
         self.q_norm_H = nnx.Param(jnp.ones(H, dtype))
         self.k_norm_H = nnx.Param(jnp.ones(H, dtype))
-        self.out_KGHD = normal(K, G, H, D, fan_in=K * G * H)
+        self.out_KGHD = normal(K, G, H, D, fan_in=K * G * H * branches)
         self.post_norm_D = nnx.Param(jnp.ones(D, dtype))
         self.gate_up_D2F = normal(D, 2, F, fan_in=D)
-        self.down_FD = normal(F, D, fan_in=F)
+        self.down_FD = normal(F, D, fan_in=F * branches)
 
     def __call__(self, x_BTD: Array, position_BT: Array, slot_BT: Array, key_BKSH: Array, value_BKSH: Array):
         """-> (x_BTD, key_BKSH, value_BKSH). Keys and values are written first; query t then sees every slot up to its own."""
