@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 
 from domino_jax import capacity, checkpoint
@@ -66,7 +67,7 @@ class Engine:
         if isinstance(prompt, Prompt):
             return prompt
         if not isinstance(prompt, str):
-            return Prompt(tuple(prompt))
+            return Prompt(tuple(np.asarray(prompt).tolist()))
         if self.text is None:
             raise InputError("a text prompt was given but the target has no tokenizer, expected token ids")
         return Prompt(tuple(self.text.encode_chat([{"role": "user", "content": prompt}], thinking)))

@@ -28,8 +28,8 @@ def select_pool(score_BV: Array, size: int) -> Array:
 def _ordered_bits(x: Array) -> Array:
     """Unsigned integers in the order of the floats, +0 and -0 alike."""
     unsigned = {2: jnp.uint16, 4: jnp.uint32}[x.dtype.itemsize]
-    bits = lax.bitcast_convert_type(jnp.where(x == 0, jnp.zeros_like(x), x), unsigned)
-    sign = jnp.array(1 << (x.dtype.itemsize * 8 - 1), unsigned)
+    bits, sign = lax.bitcast_convert_type(x, unsigned), jnp.array(1 << (x.dtype.itemsize * 8 - 1), unsigned)
+    bits = jnp.where(bits == sign, 0, bits)  # -0 is +0
     return jnp.where(bits & sign, ~bits, bits | sign)
 
 
