@@ -96,6 +96,8 @@ class Engine:
         exact: check mode, one token a round through the verify program. trace: keep every round's proposals.
         Raises InputError before any work for a prompt that is empty, out of the vocabulary, or does not fit.
         """
+        if not prompts:
+            return iter(())
         prompts = [self.prompt(prompt) for prompt in prompts]
         plan = self.plan(prompts, max_new_tokens, max_context)
         batch = min(len(prompts), 8) if batch_size is None else batch_size

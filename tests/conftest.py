@@ -41,3 +41,14 @@ def random_pair(tmp_path_factory) -> tuple[Path, Path]:
 @pytest.fixture(scope="session")
 def counting(counting_pair) -> domino_jax.Engine:
     return domino_jax.load(*map(str, counting_pair))
+
+
+@pytest.fixture(scope="session")
+def noisy_pair(tmp_path_factory) -> tuple[Path, Path]:
+    """The same chain in a target that leaves it now and then, which depends on every cached key."""
+    return models.write_noisy_pair(tmp_path_factory.mktemp("noisy"))
+
+
+@pytest.fixture(scope="session")
+def noisy(noisy_pair) -> domino_jax.Engine:
+    return domino_jax.load(*map(str, noisy_pair))

@@ -4,6 +4,7 @@ Random pairs are for arithmetic and files. The *chain* pair is for behaviour: it
 whatever came before, and its Domino drafter proposes exactly that chain, so every output and acceptance length is known by hand.
 """
 
+import itertools
 import json
 from pathlib import Path
 
@@ -83,11 +84,14 @@ def write_random_pair(directory: Path, target: dict | None = None, draft: dict |
     return write(directory / "target", target, tensors), write(directory / "draft", draft, random_tensors(draft, seed + 1))
 
 
-def write_chain_pair(directory: Path, follower: list[int], stop: int, block_size: int = 16, **draft_changes) -> tuple[Path, Path]:
+def write_chain_pair(
+    directory: Path, follower: list[int], stop: int, noise: float = 0.0, block_size: int = 16, **draft_changes
+) -> tuple[Path, Path]:
     """-> the directories of a chain pair: one-hot embeddings, layers that add nothing, a head whose row follower[t] reads t.
 
-    The mask token is the last id. The drafter's GRU forgets all but the newest token (its update gate is shut), and the
-    projector turns that token into a large score for its follower.
+    With `noise` the target's attention adds something: it then leaves the chain now and then, and the drafter does not, so
+    acceptance is ragged and depends on every cached key. The mask token is the last id. The drafter's GRU forgets all but the
+    newest token (its update gate is shut), and the projector turns that token into a large score for its follower.
     """
     V = len(follower)
     shape = dict(vocab_size=V, hidden_size=V, intermediate_size=8, num_attention_heads=2, num_key_value_heads=1, head_dim=8)
@@ -100,7 +104,7 @@ def write_chain_pair(directory: Path, follower: list[int], stop: int, block_size
     ours, theirs = random_tensors(target), random_tensors(draft, 1)
     for name in [*ours]:
         if name.endswith(("o_proj.weight", "down_proj.weight")):
-            ours[name] = np.zeros_like(ours[name])
+            ours[name] = ours[name] * np.float32(noise if "o_proj" in name else 0)
             if name in theirs:
                 theirs[name] = np.zeros_like(theirs[name])
     for tensors in (ours, theirs):
@@ -113,12 +117,17 @@ def write_chain_pair(directory: Path, follower: list[int], stop: int, block_size
     return write(directory / "target", target, published_names(ours)), write(directory / "draft", draft, theirs)
 
 
-COUNT_STOP = 28
+COUNT_STOP, NOISE = 28, 0.5
 
 
 def write_counting_pair(directory: Path, **draft_changes) -> tuple[Path, Path]:
     """The chain 0 1 2 ... 28, then 0 again; 28 is the stop id."""
     return write_chain_pair(directory, [*range(1, 29), 0, 0, 0, 0], COUNT_STOP, **draft_changes)
+
+
+def write_noisy_pair(directory: Path, **draft_changes) -> tuple[Path, Path]:
+    """The same chain in a target that leaves it now and then; 30, the stop id, is never said."""
+    return write_chain_pair(directory, [*range(1, 29), 0, 0, 0, 0], 30, noise=NOISE, **draft_changes)
 
 
 TEXT, IM_START, IM_END, THINK, END_THINK = "é你🙂", 257, 258, 259, 260
@@ -153,7 +162,7 @@ def write_speaking_pair(directory: Path, chat_template: bool = True) -> tuple[Pa
     """A chain pair over bytes with a tokenizer: after a line end or `>` it says TEXT and stops; after anything else it repeats it."""
     follower = list(range(288))
     said = [ord("\n"), *TEXT.encode(), IM_END]
-    for token, next_token in zip(said, said[1:], strict=False):
+    for token, next_token in itertools.pairwise(said):
         follower[token] = next_token
     follower[ord(">")] = said[1]
     target, draft = write_chain_pair(directory, follower, IM_END)

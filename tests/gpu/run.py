@@ -108,7 +108,8 @@ def lossless(engine: Engine, batch: int, tokens: int) -> list[Compiled]:
     check(
         f"batch {batch}, every acceptance length = check mode",
         equal == batch and set(lengths) == set(range(1, P + 2)) and not compiled_again,
-        f"{equal} of {batch} rows, {sum(map(len, (r.output_ids for r in results)))} tokens, rounds by length {dict(sorted(lengths.items()))}",
+        f"{equal} of {batch} rows, {sum(len(result.output_ids) for result in results)} tokens, "
+        f"rounds by length {dict(sorted(lengths.items()))}",
     )
 
     stepping = Engine(engine.target, None, engine.dtype, check_proposals=P)

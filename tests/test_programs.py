@@ -1,0 +1,101 @@
+"""What the compiled programs are: lowered for CUDA here, exact shapes, nothing baked in, no float32 logits, donated caches."""
+
+import re
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from domino_jax import DraftConfig, Engine, Prompt, TargetConfig, programs
+from tests import models
+
+TARGET = TargetConfig.from_dict(models.target_config())
+KINDS = {"domino": models.draft_config(), "dflash": models.draft_config(domino=False), "none": None}
+
+
+@dataclass
+class Recorded:
+    """A program with the arguments a run compiles it for."""
+
+    function: object
+    modules: tuple
+    arguments: tuple
+    donate: list
+
+
+def programs_of(engine: Engine, monkeypatch, batch: int = 2, prompt: int = 40) -> dict[str, Recorded]:
+    found = {}
+
+    def record(function, modules, arguments, dtype, donate):
+        found[function.__name__] = Recorded(function, modules, arguments, donate)
+        return programs.Executable(None, (), 0.0, False)
+
+    monkeypatch.setattr(programs, "compile_ahead", record)
+    list(engine._run(engine.plan([Prompt((1,) * prompt)], 8), batch, (7,), exact=False).compile())
+    return found
+
+
+def random_engine(kind: str, dtype: str = "float32", **options) -> Engine:
+    draft = KINDS[kind] and DraftConfig.from_dict(KINDS[kind])
+    return Engine.random(TARGET, draft, jax.random.key(0), dtype, **options)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(("kind", "pool_size"), [("domino", 0), ("domino", 10), ("dflash", 0), ("none", 0)])
+def test_every_program_lowers_for_cuda(kind, pool_size, dtype, monkeypatch):
+    engine = random_engine(kind, dtype, pool_size=pool_size)
+    found = programs_of(engine, monkeypatch)
+    assert set(found) == ({"prefill", "verify"} if kind == "none" else {"prefill", "absorb", "draft", "verify"})
+    for made in found.values():
+        text = programs.lower(made.function, made.modules, made.arguments, engine.dtype, made.donate, platforms=["cuda"]).as_text()
+        assert "stablehlo" in text
+        # float32 must not fall to TF32; bfloat16 has but one way to multiply
+        assert ("precision = [HIGHEST, HIGHEST]" in text) == (dtype == "float32")
+
+
+def test_weights_are_arguments_and_not_constants(monkeypatch):
+    engine = random_engine("domino")
+    for made in programs_of(engine, monkeypatch).values():
+        text = programs.lower(made.function, made.modules, made.arguments, engine.dtype).as_text()
+        for dense in re.findall(r"stablehlo.constant dense<[^>]*> : tensor<([\dx]*)x?[a-z]\w*>", text):
+            assert dense.count("x") < 2
+        assert len(text) < 400_000
+        assert max(map(len, re.findall(r"dense<\"[^\"]*\">|dense<\[[^>]*>", text)), default=0) < 1000
+
+
+def test_no_float32_copy_of_the_logits(monkeypatch):
+    """In bfloat16 the [B, P + 1, V] logits stay bfloat16: at full size a float32 copy would be gigabytes."""
+    engine = random_engine("domino", "bfloat16")
+    found = programs_of(engine, monkeypatch, batch=3)
+    verify, draft = (jax.make_jaxpr(lambda *a, f=found[name].function: f(*a))(*found[name].modules, *found[name].arguments)
+                     for name in ("verify", "draft"))  # fmt: skip
+    assert "bf16[3,4,96]" in str(verify)
+    assert "f32[3,4,96]" not in str(verify)
+    assert "bf16[3,3,96]" in str(draft)
+    assert "f32[3,3,96]" not in str(draft)
+
+
+def test_another_shape_is_an_error_and_caches_are_donated():
+    engine = random_engine("none")
+    run = engine._run(engine.plan([Prompt((1, 2))], 4), 1, (), exact=False)
+    list(run.compile())
+    step = run.program(programs.verify, 0)
+    old = run.state
+    state, *_ = step(run.state, run.impossible_BP)
+    assert old.cache.key[0].is_deleted()
+    with pytest.raises(TypeError, match="called with"):
+        step(state, jnp.zeros((1, 2), jnp.int32))
+
+
+def test_a_done_row_is_frozen():
+    """Rounds dispatched after a row's end change neither its length nor its verified token, and count nothing."""
+    engine = random_engine("none")
+    run = engine._run(engine.plan([Prompt((1, 2))], 4), 1, (), exact=False)
+    list(run.compile())
+    idle = run.state.length_B, run.state.verified_B, run.state.remaining_B
+    idle = [int(array[0]) for array in idle]
+    state, _, report = run.program(programs.verify, 0)(run.state, run.impossible_BP)
+    assert [int(array[0]) for array in (state.length_B, state.verified_B, state.remaining_B)] == idle
+    assert report[0, 2] == 0
+    assert bool(state.done_B[0])
