@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -29,8 +29,8 @@ COPIED = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_
 def parser() -> cli.Parser:
     p = cli.Parser(
         prog="python -m convert.checkpoint",
-        description="Converts Hugging Face checkpoints to Orbax: DST/target and DST/draft, each with arrays, config and, for the target, tokenizer. "
-        "Atomic: DST is complete or absent. python -m domino_jax.generate reads either layout.",
+        description="Converts Hugging Face checkpoints to Orbax: DST/target and DST/draft, each with arrays, config and, for the target, "
+        "tokenizer. Atomic: DST is complete or absent. python -m domino_jax.generate reads either layout.",
     )
     p.add_argument("--target", metavar="SRC", help="directory or hub id of a Qwen3 model")
     p.add_argument("--draft", metavar="SRC", help="directory or hub id of a DFlash or Domino drafter; either alone is fine")
@@ -85,27 +85,43 @@ def inspect(name: str) -> None:
     print("complete: nothing is missing or unexpected; it loads")
 
 
+def open_sources(arguments: argparse.Namespace) -> dict[str, Checkpoint]:
+    """What is to be converted, by the name it gets in DST. Raises InputError for what does not load or fit together."""
+    opened = {}
+    if arguments.target:
+        opened["target"] = checkpoint.open_target(arguments.target)
+    if arguments.draft:
+        opened["draft"] = draft = checkpoint.open_draft(arguments.draft)
+        shared = checkpoint.shared_tensors(draft)
+        if "target" in opened:
+            check_pair(opened["target"].config, draft.config, str(draft.directory / "config.json"))
+            if shared:
+                checkpoint.check_shared(draft, checkpoint.read_embedder(opened["target"]))
+        elif shared:
+            raise InputError(f"{draft.directory}: holds {', '.join(shared)}, expected also --target to compare them with")
+    return opened
+
+
+def destination(name: str, force: bool, sources: Iterable[Checkpoint]) -> Path:
+    """Where DST will be, its parent made. Raises InputError if it may not be written or replaced."""
+    out = Path(os.path.abspath(os.path.expanduser(name)))
+    if out.exists() and not force:
+        raise InputError(f"{out}: exists already, expected a new directory (or --force to replace it)")
+    for source in sources:
+        if source.directory.resolve().is_relative_to(out.resolve()):
+            raise InputError(f"{out}: holds the source {source.directory}, expected another directory (--force would delete the source)")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{out.parent}: cannot be made ({error.strerror}), expected a directory to write in") from None
+    return out
+
+
 def convert(arguments: argparse.Namespace) -> None:
     """Builds DST beside itself and renames it: an interrupted conversion leaves no DST and loses none."""
-    opened = {
-        name: read(source)
-        for name, source, read in (
-            ("target", arguments.target, checkpoint.open_target),
-            ("draft", arguments.draft, checkpoint.open_draft),
-        )
-        if source
-    }
-    if len(opened) == 2:
-        check_pair(opened["target"].config, opened["draft"].config, str(opened["draft"].directory / "config.json"))
-    if "draft" in opened and (shared := checkpoint.shared_tensors(opened["draft"])):
-        if "target" not in opened:
-            raise InputError(f"{opened['draft'].directory}: holds {', '.join(shared)}, expected also --target to compare them with")
-        checkpoint.check_shared(opened["draft"], checkpoint.read_embedder(opened["target"]))
-    out = Path(os.path.expanduser(arguments.out)).absolute()
-    if out.exists() and not arguments.force:
-        raise InputError(f"{out}: exists already, expected a new directory (or --force to replace it)")
+    opened = open_sources(arguments)
+    out = destination(arguments.out, arguments.force, opened.values())
     dtype = DTYPES[arguments.dtype] if arguments.dtype else None
-    out.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
         for name, source in opened.items():
@@ -117,9 +133,9 @@ def convert(arguments: argparse.Namespace) -> None:
     finally:
         shutil.rmtree(building, ignore_errors=True)
     for name, source in opened.items():
-        stored = orbax_store.OrbaxDirectory(out / name)
-        cli.say(f"{source.kind}: {len(stored.shapes)} arrays in {out / name}, stored as {', '.join(sorted({d.name for d in stored.dtypes.values()}))}"
-                + (", read back and equal" if arguments.verify else ""))  # fmt: skip
+        dtypes = {dtype.name for dtype in orbax_store.OrbaxDirectory(out / name).dtypes.values()}
+        verified = ", read back and equal" if arguments.verify else ""
+        cli.say(f"{source.kind}: {len(source.rows)} arrays in {out / name}, stored as {', '.join(sorted(dtypes))}{verified}")
 
 
 def write(source: Checkpoint, directory: Path, dtype: jnp.dtype | None) -> None:
@@ -141,13 +157,18 @@ def verify(source: Checkpoint, directory: Path, dtype: jnp.dtype | None) -> None
 
 
 def replace(building: Path, out: Path) -> None:
-    """Renames `building` to `out`; an old `out` is moved aside first and deleted last."""
+    """Renames `building` to `out`; an old `out` is moved aside first, and back if that fails, and deleted last."""
     if not out.exists():
         building.rename(out)
         return
     aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
     out.rename(aside / out.name)
-    building.rename(out)
+    try:
+        building.rename(out)
+    except BaseException:
+        (aside / out.name).rename(out)
+        aside.rmdir()
+        raise
     shutil.rmtree(aside)
 
 

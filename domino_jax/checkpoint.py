@@ -4,6 +4,7 @@ Opening reads configs and headers only and settles everything that can be refuse
 device as it comes, cast on the way, so memory stays near one copy of the weights.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ class Checkpoint:
 
 def locate(name: str | Path) -> Path:
     """The local directory of a checkpoint; a hub id (`owner/name`) that is no local directory is fetched."""
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))  # Path's own raises for a user who does not exist
     if path.is_dir():
         return path
     if path.exists():
@@ -68,8 +69,8 @@ def locate(name: str | Path) -> Path:
     except Exception as error:  # no network, no such repository, no access: the remedy is the same
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(
-            f"{name}: neither a local directory nor to be fetched from the hub ({reason}); on a machine with network run "
-            f"`hf download {name} --local-dir DIR` and pass DIR"
+            f"{name}: no such directory and not to be fetched from the hub ({reason}), expected a checkpoint directory; "
+            f"on a machine with network run `hf download {name} --local-dir DIR` and pass DIR"
         ) from error
 
 
@@ -94,10 +95,9 @@ def open_draft(name: str | Path) -> Checkpoint:
 
 
 def _read_config(directory: Path) -> dict:
-    if (directory / "target" / "config.json").exists() and not (directory / "config.json").exists():
-        raise InputError(
-            f"{directory}: holds a converted pair, expected one checkpoint; pass {directory / 'target'} or {directory / 'draft'}"
-        )
+    inside = [str(directory / name) for name in ("target", "draft") if (directory / name / "config.json").exists()]
+    if inside and not (directory / "config.json").exists():
+        raise InputError(f"{directory}: holds checkpoints in directories of its own, expected one checkpoint; pass {' or '.join(inside)}")
     return read_json(directory / "config.json")
 
 
@@ -107,16 +107,16 @@ def _open(directory: Path, config: TargetConfig | DraftConfig, rows: list[Row]) 
         _compare(directory, {path: leaf.shape for path, leaf in _leaves(abstract(config)).items()}, source.shapes)
         return Checkpoint(directory, config, rows, source, ())
     source = SafetensorsDirectory(directory)
+    notes = _left_out(directory, config, source)
     expected = {name: shape for row in rows for name, shape in row.sources.items()}
-    found = dict(source.shapes)
-    notes = []
-    for name in [name for name in found if HARMLESS.search(name)]:
-        del found[name]
-        notes.append(f"{name} is ignored: RoPE angles are computed")
-    if isinstance(config, TargetConfig) and config.tie_word_embeddings and "lm_head.weight" in found:
-        _refuse_other_head(directory, source)
-        del found["lm_head.weight"]
-        notes.append("lm_head.weight is ignored: it equals embed_tokens.weight, to which it is tied")
+    _compare(directory, expected, {name: shape for name, shape in source.shapes.items() if name not in notes})
+    return Checkpoint(directory, config, rows, source, tuple(f"{name} {why}" for name, why in notes.items()))
+
+
+def _left_out(directory: Path, config: TargetConfig | DraftConfig, source: SafetensorsDirectory) -> dict[str, str]:
+    """The tensors that are rightly not loaded, and why. Raises InputError where leaving one out would change the model."""
+    found = source.shapes
+    notes = {name: "is ignored: RoPE angles are computed" for name in found if HARMLESS.search(name)}
     if isinstance(config, DraftConfig):
         head = [name for name in HEAD_TENSORS if name in found]
         if head and config.domino is None:
@@ -124,11 +124,15 @@ def _open(directory: Path, config: TargetConfig | DraftConfig, rows: list[Row]) 
                 f"{directory}: holds the Domino head tensors {', '.join(head)} but config.json has no projector_type, "
                 'expected projector_type "domino"'
             )
-        for name in [name for name in SHARED if name in found]:
-            del found[name]
-            notes.append(f"{name} is not loaded: it must equal the target's")
-    _compare(directory, expected, found)
-    return Checkpoint(directory, config, rows, source, tuple(notes))
+        notes |= {name: "is not loaded: it must equal the target's" for name in SHARED if name in found}
+    elif config.tie_word_embeddings and found.keys() >= {*SHARED}:
+        if not np.array_equal(source.read("lm_head.weight"), source.read("embed_tokens.weight")):
+            raise InputError(
+                f"{directory}: lm_head.weight differs from embed_tokens.weight although tie_word_embeddings is true, "
+                "expected equal tensors or tie_word_embeddings false"
+            )
+        notes["lm_head.weight"] = "is ignored: it equals embed_tokens.weight, to which it is tied"
+    return notes
 
 
 def _compare(where: Path, expected: dict[str, tuple[int, ...]], found: dict[str, tuple[int, ...]]) -> None:
@@ -149,14 +153,6 @@ def _compare(where: Path, expected: dict[str, tuple[int, ...]], found: dict[str,
             parts.append(f"{len(names)} {word}: {', '.join(names[:20])}{more}")
     if parts:
         raise InputError(f"{where}: the tensors do not match config.json, expected {len(expected)} of them ({'; '.join(parts)})")
-
-
-def _refuse_other_head(directory: Path, source: SafetensorsDirectory) -> None:
-    if not np.array_equal(source.read("lm_head.weight"), source.read("embed_tokens.weight")):
-        raise InputError(
-            f"{directory}: lm_head.weight differs from embed_tokens.weight although tie_word_embeddings is true, "
-            "expected equal tensors or tie_word_embeddings false"
-        )
 
 
 def abstract(config: TargetConfig | DraftConfig, dtype: jnp.dtype = jnp.float32, **options) -> Target | BlockDrafter:
@@ -194,7 +190,8 @@ def shared_tensors(draft: Checkpoint) -> list[str]:
 def check_shared(draft: Checkpoint, embedder: Embedder) -> None:
     """Raises InputError if the drafter ships an embedding or head that is not the target's."""
     for name in shared_tensors(draft):
-        ours = np.asarray((embedder.head_VD if name == "lm_head.weight" and embedder.head_VD else embedder.embed_VD)[...])
+        embedded = name == "embed_tokens.weight" or embedder.head_VD is None
+        ours = np.asarray((embedder.embed_VD if embedded else embedder.head_VD)[...])
         theirs = draft.source.read(name)
         if theirs.shape != ours.shape or not np.array_equal(theirs.astype(ours.dtype), ours):
             raise InputError(f"{draft.directory}: {name} differs from the target's, expected the target's own (a drafter shares it)")

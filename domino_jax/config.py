@@ -5,6 +5,7 @@ standing in two places with different values, it is refused.
 """
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,7 +46,7 @@ class Fields:
 
     def number(self, key: str, default: object = _ABSENT) -> float:
         value = self.get(key, default)
-        if type(value) not in (int, float) or not 0 < value < float("inf"):
+        if type(value) not in (int, float) or not 0 < value <= sys.float_info.max:
             raise self.refuse(key, value, "a positive number")
         return float(value)
 
@@ -64,7 +65,7 @@ def read_json(path: Path) -> dict:
         raise InputError(f"{path}: the file is missing, expected a JSON object") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error}), expected a JSON object") from None
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # malformed, a number of thousands of digits, nested without end
         raise InputError(f"{path}: not valid JSON ({error}), expected a JSON object") from None
     if not isinstance(raw, dict):
         raise InputError(f"{path}: holds a {type(raw).__name__}, expected a JSON object")
@@ -148,11 +149,11 @@ class DraftConfig(DecoderConfig):
             raise InputError(f"{where}: this is a drafter in speculators format, expected the published Hugging Face layout")
         if not is_drafter(raw):
             raise InputError(f"{where}: dflash_config is missing, expected a DFlash or Domino drafter; pass a target model as the target")
-        nested = raw.get("dflash_config") or {}
-        if not isinstance(nested, dict):
+        nested = raw.get("dflash_config")
+        if nested is not None and not isinstance(nested, dict):
             raise InputError(f"{where}: dflash_config is {json.dumps(nested)}, expected an object")
         fields = Fields(raw, where, nested)
-        if fields.get("causal", False):
+        if fields.boolean("causal", False):
             raise fields.refuse("causal", True, "false (causal blocks are not supported)")
         decoder = _decoder_fields(fields)
         draft_vocabulary = fields.get("draft_vocab_size", decoder["vocab_size"])
@@ -176,21 +177,19 @@ class DraftConfig(DecoderConfig):
 
 def is_drafter(raw: dict) -> bool:
     """Whether a config.json speaks of a drafter rather than a target."""
-    names = raw.get("architectures") or []
-    return "dflash_config" in raw or "speculators_model_type" in raw or any("DraftModel" in str(name) for name in names)
+    return "dflash_config" in raw or "speculators_model_type" in raw or "DraftModel" in str(raw.get("architectures"))
 
 
 def _decoder_fields(fields: Fields) -> dict:
     """The fields of DecoderConfig, after refusing what no decoder layer here implements."""
-    raw = fields.raw
-    if raw.get("quantization_config") is not None:
+    if fields.get("quantization_config", None) is not None:
         raise InputError(f"{fields.where}: quantization_config is present, expected unquantised weights (float32, float16 or bfloat16)")
     for key, supported in (("hidden_act", "silu"), ("attention_bias", False), ("use_sliding_window", False)):
-        if (found := raw.get(key)) is not None and found != supported:
+        if (found := fields.get(key, supported)) != supported:
             raise fields.refuse(key, found, json.dumps(supported))
-    layers = fields.integer("num_hidden_layers")
-    layer_types = raw.get("layer_types")
-    if layer_types is not None and layer_types != ["full_attention"] * layers:
+    layers, layer_types = fields.integer("num_hidden_layers"), fields.get("layer_types", None)
+    full = isinstance(layer_types, list) and len(layer_types) == layers and all(kind == "full_attention" for kind in layer_types)
+    if layer_types is not None and not full:
         raise fields.refuse("layer_types", layer_types, f'{layers} x "full_attention" (sliding layers are not supported)')
     hidden, heads = fields.integer("hidden_size"), fields.integer("num_attention_heads")
     kv_heads = fields.integer("num_key_value_heads", default=heads)
@@ -215,9 +214,9 @@ def _decoder_fields(fields: Fields) -> dict:
 
 def _rope_theta(fields: Fields) -> float:
     """The RoPE base: `rope_theta`, or `rope_parameters.rope_theta` as Transformers 5 writes it. Scaled RoPE is refused."""
-    bases = [fields.number("rope_theta")] if fields.raw.get("rope_theta") is not None else []
+    bases = [fields.number("rope_theta")] if fields.get("rope_theta", None) is not None else []
     for key in ("rope_parameters", "rope_scaling"):
-        parameters = fields.raw.get(key)
+        parameters = fields.get(key, None)
         if parameters is None:
             continue
         if not isinstance(parameters, dict):

@@ -35,16 +35,19 @@ class OrbaxDirectory:
         self.directory = directory
         manifest = read_json(directory / MANIFEST)
         if manifest.get("format") != FORMAT:
-            raise InputError(f"{directory / MANIFEST}: format is {manifest.get('format')}, expected {FORMAT}")
-        for name, size in manifest["files"].items():
-            path = directory / name
+            raise InputError(f"{directory / MANIFEST}: format is {json.dumps(manifest.get('format'))}, expected {FORMAT}")
+        try:
+            sizes = {directory / name: int(size) for name, size in manifest["files"].items()}
+            self.shapes = {name: tuple(tensor["shape"]) for name, tensor in manifest["tensors"].items()}
+            self.dtypes = {name: jnp.dtype(tensor["dtype"]) for name, tensor in manifest["tensors"].items()}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"{directory / MANIFEST}: malformed ({error!r}), expected files with sizes and tensors with shapes") from None
+        for path, size in sizes.items():
             found = path.stat().st_size if path.exists() else None
             if found != size:
                 raise InputError(
                     f"{path}: {'is missing' if found is None else f'has {found} bytes'}, expected {size} bytes (as {MANIFEST} says)"
                 )
-        self.shapes = {name: tuple(tensor["shape"]) for name, tensor in manifest["tensors"].items()}
-        self.dtypes = {name: np.dtype(getattr(jnp, tensor["dtype"])) for name, tensor in manifest["tensors"].items()}
 
     def parameters(self, rows: list[Row], dtype: jnp.dtype | None) -> Iterator[tuple[str, Array]]:
         """(module path, array) of each row, cast to `dtype` (None: as stored)."""

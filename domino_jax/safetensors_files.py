@@ -41,6 +41,8 @@ class SafetensorsDirectory:
                     raise InputError(f"{path}: holds {name}, which {tensors[name].file} holds too, expected it once")
                 tensors[name] = tensor
         self.tensors = {bare: tensors[name] for name, bare in _bare_names(directory, tensors).items()}
+        if len(self.tensors) < len(tensors):  # only the head may stand without the prefix, so only it can stand twice
+            raise InputError(f'{directory}: holds lm_head.weight with and without the "model." prefix, expected it once')
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
