@@ -27,7 +27,9 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             found = next((word for word in unknown if word.startswith("-")), unknown[0])
             options = [option for action in self._actions for option in action.option_strings if option.startswith("--")]
-            nearest = difflib.get_close_matches(found.split("=")[0], options, n=1, cutoff=0)[0]
+            name = found.split("=")[0]
+            close = difflib.get_close_matches(name, options, n=1, cutoff=0)
+            nearest = [*(option for option in options if option.startswith(name)), *close][0]
             raise InputError(f"unknown argument {found}, expected one of the options of {self.prog} --help (the nearest is {nearest})")
         return arguments
 

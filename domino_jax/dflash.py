@@ -48,12 +48,23 @@ class DFlashLayer(nnx.Module):
         key_BTKH = layers.rms_norm(kv_BTK2H[..., 0, :], self.k_norm_H[...], self.config.rms_norm_eps)
         return layers.rope(key_BTKH, position_BT, self.config.rope_theta), kv_BTK2H[..., 1, :]
 
+    def query(self, normed_BTD: Array, position_BT: Array) -> Array:
+        """Queries of block rows, normed and turned -> [B, T, K, G, H]."""
+        query_BTKGH = jnp.einsum("BTD,DKGH->BTKGH", normed_BTD, self.q_DKGH[...])
+        query_BTKGH = layers.rms_norm(query_BTKGH, self.q_norm_H[...], self.config.rms_norm_eps)
+        return layers.rope(query_BTKGH, position_BT, self.config.rope_theta)
+
+    def finish(self, x_BTD: Array, mixed_BTKGH: Array) -> Array:
+        """What follows attention: output projection and feed-forward, each onto the residual stream."""
+        x_BTD = x_BTD + jnp.einsum("BTKGH,KGHD->BTD", mixed_BTKGH, self.out_KGHD[...])
+        normed_BTD = layers.rms_norm(x_BTD, self.post_norm_D[...], self.config.rms_norm_eps)
+        return x_BTD + layers.swiglu(normed_BTD, self.gate_up_D2F[...], self.down_FD[...])
+
     def __call__(self, x_BTD: Array, context_BTD: Array, context_slot_BT: Array, length_B: Array, key_BKSH: Array, value_BKSH: Array):
         """Writes the new context, then runs the block over all context -> (x_BTD, key_BKSH, value_BKSH)."""
-        config, eps = self.config, self.config.rms_norm_eps
         new = context_BTD.shape[1]
         position_BT = length_B[:, None] + jnp.arange(x_BTD.shape[1])
-        normed_BTD = layers.rms_norm(x_BTD, self.input_norm_D[...], eps)
+        normed_BTD = layers.rms_norm(x_BTD, self.input_norm_D[...], self.config.rms_norm_eps)
         # One matmul for both streams reads the weights once.
         rows_BTD = jnp.concatenate([context_BTD, normed_BTD], 1)
         key_BTKH, value_BTKH = self.key_value(rows_BTD, jnp.concatenate([context_slot_BT, position_BT], 1))
@@ -61,13 +72,9 @@ class DFlashLayer(nnx.Module):
         value_BKSH = write(value_BKSH, value_BTKH[:, :new], context_slot_BT)
         committed_B1S = jnp.arange(key_BKSH.shape[2]) < length_B[:, None, None]
         block_key_BKTH, block_value_BKTH = key_BTKH[:, new:].swapaxes(1, 2), value_BTKH[:, new:].swapaxes(1, 2)
-        query_BTKGH = jnp.einsum("BTD,DKGH->BTKGH", normed_BTD, self.q_DKGH[...])
-        query_BTKGH = layers.rope(layers.rms_norm(query_BTKGH, self.q_norm_H[...], eps), position_BT, config.rope_theta)
         segments = [(key_BKSH, value_BKSH, committed_B1S), (block_key_BKTH, block_value_BKTH, None)]
-        mixed_BTKGH = layers.attention(query_BTKGH, segments)
-        x_BTD = x_BTD + jnp.einsum("BTKGH,KGHD->BTD", mixed_BTKGH, self.out_KGHD[...])
-        normed_BTD = layers.rms_norm(x_BTD, self.post_norm_D[...], eps)
-        return x_BTD + layers.swiglu(normed_BTD, self.gate_up_D2F[...], self.down_FD[...]), key_BKSH, value_BKSH
+        mixed_BTKGH = layers.attention(self.query(normed_BTD, position_BT), segments)
+        return self.finish(x_BTD, mixed_BTKGH), key_BKSH, value_BKSH
 
 
 class DFlash(nnx.Module):

@@ -5,6 +5,7 @@ for result in engine.generate(["Why is the sky blue?"]):
     print(result.text, result.mean_acceptance_length)
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -126,7 +127,7 @@ class Engine:
             shorter = min(len(ours), len(theirs))
             first = next((i for i in range(shorter) if ours[i] != theirs[i]), shorter)
             best, second = self.best_two([*result.prompt_ids, *theirs[:first]])
-            result.check = Check(False, first, best - second)
+            result.check = Check(False, first, best - second if math.isfinite(best - second) else None)
 
     def best_two(self, ids: Sequence[int]) -> tuple[float, float]:
         """The target's two largest logits after `ids`, as the prefill program computes them."""

@@ -63,7 +63,7 @@ class Result:
     @property
     def tokens_per_round(self) -> float | None:
         """Emitted tokens a round: the first token, which prefill gives, is left out."""
-        return (len(self.output_ids) - 1) / self.rounds if self.rounds else None
+        return (len(self.output_ids) - 1) / self.rounds if self.rounds and self.error is None else None
 
 
 @dataclass(frozen=True)

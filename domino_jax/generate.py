@@ -5,7 +5,7 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import jax
@@ -14,9 +14,9 @@ import domino_jax
 from domino_jax import cli, prompts, statistics
 from domino_jax.capacity import DEFAULT_MAX_NEW_TOKENS
 from domino_jax.drafter import DEFAULT_POOL_SIZE
-from domino_jax.engine import DTYPES, Engine, open_pair
+from domino_jax.engine import DTYPES, Engine, Pair, open_pair
 from domino_jax.errors import InputError
-from domino_jax.events import Compiled, Event, Finished, Result, Started, Tokens
+from domino_jax.events import Compiled, Event, Finished, Prompt, Result, Started, Tokens
 from domino_jax.programs import use_compile_cache
 
 EXAMPLE = "Why is the sky blue?"
@@ -69,11 +69,13 @@ def parser() -> cli.Parser:
         metavar="K",
         help=f"candidate ids of the Domino head; default {DEFAULT_POOL_SIZE}, 0: all",
     )
-    asking = p.add_argument_group("prompts", "repeatable and mixable; without any, standard input, and at a terminal an example")
+    asking = p.add_argument_group(
+        "prompts", "repeatable and mixable; without any, standard input (its last line end left out), and at a terminal an example"
+    )
     asking.add_argument("--prompt", dest="requests", action=_Add, metavar="TEXT", help="a prompt text")
     asking.add_argument("--prompt-ids", dest="requests", action=_Add, metavar='"5 9 15"', help="token ids")
     asking.add_argument("--prompts", dest="requests", action=_Add, metavar="FILE.jsonl", help="one object a line, see below")
-    asking.add_argument("--raw", action="store_true", help="no chat template: the text as it stands")
+    asking.add_argument("--raw", action="store_true", help="no chat template: the text as it stands; default off")
     asking.add_argument(
         "--thinking",
         action="store_true",
@@ -137,7 +139,8 @@ def read_requests(arguments: argparse.Namespace) -> list[prompts.Request]:
     if arguments.requests:
         return arguments.requests
     if sys.stdin is not None and not sys.stdin.isatty():
-        return [prompts.from_text(sys.stdin.buffer.read().decode("utf-8", "replace"), "standard input")]
+        piped = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+        return [prompts.from_text(piped.removesuffix("\n").removesuffix("\r"), "standard input")]  # the shell's, not the prompt's
     cli.say(f"no prompt given; example: {EXAMPLE}")
     return [prompts.from_text(EXAMPLE, "the example prompt")]
 
@@ -145,22 +148,30 @@ def read_requests(arguments: argparse.Namespace) -> list[prompts.Request]:
 class TextPrinter:
     """Answers on stdout: one prompt streams, several come whole and in order under a header each."""
 
-    def __init__(self, count: int, names: list[str | int]):
-        self.names, self.streaming = names, count == 1
-        self.pieces: list[list[str]] = [[] for _ in range(count)]
-        self.ended, self.next = [False] * count, 0
+    def __init__(self, names: list[str | int]):
+        self.names, self.streaming = names, len(names) == 1
+        self.pieces: list[list[str]] = [[] for _ in names]
+        self.ended, self.next = [False] * len(names), 0
 
     def event(self, event: Event) -> None:
         if isinstance(event, Tokens):
-            piece = event.text if event.text is not None else "".join(f"{token} " for token in event.ids)
+            piece = self.piece(event)
             self.pieces[event.index].append(piece)
             if self.streaming:
                 self.write(piece)
         elif isinstance(event, Finished):
             self.ended[event.index] = True
+            if event.result.error:
+                self.pieces[event.index].clear()
             while self.next < len(self.ended) and self.ended[self.next]:
                 self.answer(self.next)
                 self.next += 1
+
+    def piece(self, event: Tokens) -> str:
+        if event.text is not None:
+            return event.text
+        ids = " ".join(map(str, event.ids))
+        return f" {ids}" if self.pieces[event.index] else ids
 
     def answer(self, index: int) -> None:
         if not self.streaming:
@@ -186,61 +197,47 @@ def record(result: Result, context: dict) -> dict:
     return entry
 
 
-def decode(engine: Engine, asked: list, options: dict, printer: TextPrinter | None) -> tuple[list[Result], dict[str, float]]:
+def decode(engine: Engine, asked: list[Prompt], options: dict, printer: TextPrinter | None) -> tuple[list[Result], dict[str, float]]:
     """Runs the prompts, printing as they go -> (results in order, seconds by stage)."""
-    results: list[Result | None] = [None] * len(asked)
     seconds = {"compile": 0.0, "decode": 0.0}
-    began, first = time.perf_counter(), None
-    bar = cli.progress("prompts")(range(len(asked)), len(asked)) if len(asked) > 1 else None
-    for event in engine.stream(asked, **options):
+    ends = watch(engine.stream(asked, **options), printer, seconds)
+    if len(asked) > 1:
+        ends = cli.progress("prompts")(ends, len(asked))
+    results = {end.index: end.result for end in ends}
+    return [results[index] for index in sorted(results)], seconds
+
+
+def watch(events: Iterator[Event], printer: TextPrinter | None, seconds: dict[str, float]) -> Iterator[Finished]:
+    """Announces compilation, prints text, keeps `seconds` up to date; lets the ends of answers through."""
+    first = None
+    for event in events:
         if isinstance(event, Compiled):
             seconds["compile"] += event.seconds
             how = "loaded from cache" if event.cached else "compiled"
             cli.say(f"{how} {event.program} for batch {event.batch}, capacity {event.capacity} in {event.seconds:.1f} s")
-        elif isinstance(event, Started) and first is None:
-            first = time.perf_counter()
+        elif isinstance(event, Started):
+            first = first or time.perf_counter()
         elif isinstance(event, Finished):
-            results[event.index] = event.result
-            seconds["decode"] = time.perf_counter() - (first or began)
-            if bar is not None:
-                bar.update()
+            seconds["decode"] = time.perf_counter() - first
         if printer:
             printer.event(event)
-    if bar is not None:
-        bar.close()
-    return results, seconds
+        if isinstance(event, Finished):
+            yield event
 
 
-def command(argv: Sequence[str] | None) -> int:
-    arguments = parser().parse(argv)
-    refuse_contradictions(arguments)
-    requests = read_requests(arguments)
-    if arguments.compile_cache and (problem := use_compile_cache(Path(arguments.compile_cache).expanduser())):
-        cli.say(f"warning: {problem}; going on without a compile cache")
-    sys.stdout.reconfigure(encoding="utf-8")
-    began = time.perf_counter()
-    pair = open_pair(
-        arguments.target,
-        None if arguments.draft == "none" else arguments.draft,
-        arguments.dtype,
-        arguments.num_proposals,
-        arguments.pool_size,
-    )
-    for note in (*pair.target.notes, *(pair.draft.notes if pair.draft else ())):
-        cli.say(f"note: {note}")
-    asked = [request.encode(pair.text, arguments.raw, arguments.thinking) for request in requests]
-    pair.plan(asked, arguments.max_new_tokens, arguments.max_context)
-    engine = pair.load(cli.progress("loading"))
-    loaded = time.perf_counter() - began
-    for opened in (pair.target, pair.draft):
-        if opened and (stored := opened.stored_dtypes) != [engine.dtype.name]:
-            cli.say(f"note: {opened.directory} is stored as {', '.join(stored)} and computed as {engine.dtype.name}")
-    if arguments.exact:
-        cli.say(
-            f"note: check mode, {engine.num_proposals + 1} positions a round for one token; the step program (without --exact) is faster"
-        )
+def notes(pair: Pair, engine: Engine, exact: bool) -> Iterator[str]:
+    """What the user should know about this run, and could not see."""
+    for opened in filter(None, (pair.target, pair.draft)):
+        yield from opened.notes
+        if (stored := opened.stored_dtypes) != [engine.dtype.name]:
+            yield f"{opened.directory} is stored as {', '.join(stored)} and computed as {engine.dtype.name}"
+    if exact:
+        yield f"check mode, {engine.num_proposals + 1} positions a round for one token; the step program (without --exact) is faster"
 
-    context = {
+
+def describe(arguments: argparse.Namespace, pair: Pair, engine: Engine, count: int) -> dict:
+    """What the figures of this run depend on."""
+    return {
         "platform": jax.default_backend(),
         "device": jax.devices()[0].device_kind,
         "dtype": engine.dtype.name,
@@ -249,18 +246,40 @@ def command(argv: Sequence[str] | None) -> int:
         "target_path": arguments.target,
         "num_proposals": engine.num_proposals if pair.draft or arguments.exact else 0,
         "pool_size": arguments.pool_size,
-        "batch_size": arguments.batch_size or min(len(asked), 8),
+        "batch_size": arguments.batch_size or min(count, 8),
         "thinking": arguments.thinking,
         "exact": arguments.exact,
     }
-    options = {name: getattr(arguments, name) for name in ("max_new_tokens", "max_context", "batch_size", "ignore_eos")}
+
+
+def command(argv: Sequence[str] | None) -> int:
+    """One run, from arguments to the exit status. What can be refused is refused before a weight is read or a word printed."""
+    arguments = parser().parse(argv)
+    refuse_contradictions(arguments)
+    requests = read_requests(arguments)
+    if arguments.compile_cache and (problem := use_compile_cache(Path(arguments.compile_cache).expanduser())):
+        cli.say(f"warning: {problem}; going on without a compile cache")
+    sys.stdout.reconfigure(encoding="utf-8")
+
+    began = time.perf_counter()
+    draft = None if arguments.draft == "none" else arguments.draft
+    pair = open_pair(arguments.target, draft, arguments.dtype, arguments.num_proposals, arguments.pool_size)
+    asked = [request.encode(pair.text, arguments.raw, arguments.thinking) for request in requests]
+    pair.plan(asked, arguments.max_new_tokens, arguments.max_context)
+    engine = pair.load(cli.progress("loading"))
+    loaded = time.perf_counter() - began
+    for note in notes(pair, engine, arguments.exact):
+        cli.say(f"note: {note}")
+
     names = [number if prompt.id is None else prompt.id for number, prompt in enumerate(asked)]
-    printer = TextPrinter(len(asked), names) if arguments.output == "text" else None
+    printer = TextPrinter(names) if arguments.output == "text" else None
+    options = {name: getattr(arguments, name) for name in ("max_new_tokens", "max_context", "batch_size", "ignore_eos")}
     results, seconds = decode(engine, asked, {**options, "exact": arguments.exact, "trace": arguments.trace}, printer)
     if arguments.check:
         began = time.perf_counter()
         engine.check(results, asked, **options)
         seconds["check"] = time.perf_counter() - began
+    context = describe(arguments, pair, engine, len(asked))
     if arguments.output == "json":
         for result in results:
             print(json.dumps(record(result, context), ensure_ascii=False), flush=True)
@@ -278,11 +297,11 @@ def report(arguments: argparse.Namespace, results: list[Result], seconds: dict[s
         cli.say(json.dumps(summary, ensure_ascii=False))
     different = [result for result in results if result.check and not result.check.equal]
     for result in different:
-        where, margin = result.check.first_difference, result.check.margin
-        cli.say(f"check: {result.id} differs from check mode at output token {where} (the target's top-two margin there: {margin:.3g})")
-    if arguments.check and not different:
-        cli.say(f"check: {len(results)} of {len(results)} answers equal check mode, bit for bit")
+        where, margin = result.check.first_difference, "unknown" if result.check.margin is None else f"{result.check.margin:.3g}"
+        cli.say(f"check: {result.id} differs from check mode at output token {where} (the target's top-two margin there: {margin})")
     failed = [result for result in results if result.error]
+    if arguments.check and not different:
+        cli.say(f"check: {len(results) - len(failed)} of {len(results)} answers equal check mode, bit for bit")
     for result in failed:
         cli.say(f"error: {result.error}")
     return cli.FAILED if different or failed else cli.DONE

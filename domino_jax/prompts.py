@@ -1,7 +1,9 @@
 """Prompts as the command line gives them: texts, token ids, JSONL files, standard input. Checked before anything is loaded."""
 
 import json
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +12,21 @@ from domino_jax.events import Prompt
 from domino_jax.text import Text
 
 CONTENTS = ("prompt", "messages", "prompt_ids")
-OPTIONAL = ("id", "max_new_tokens")
+SURROGATE = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8, and JSON of half a pair: no character
+
+
+def _is_turn(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("role"), str) and "content" in value
+
+
+# key of a JSONL object -> what its value must be, and that in words
+FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "prompt": (lambda v: isinstance(v, str) and v, "a non-empty text"),
+    "messages": (lambda v: isinstance(v, list) and v and all(map(_is_turn, v)), "a non-empty list of turns with role and content"),
+    "prompt_ids": (lambda v: isinstance(v, list) and v and all(type(token) is int for token in v), "a non-empty list of token ids"),
+    "id": (lambda v: type(v) in (str, int), "a text or an integer"),
+    "max_new_tokens": (lambda v: type(v) is int and v >= 1, "an integer of at least 1"),
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +49,10 @@ class Request:
             if raw and self.messages is not None:
                 raise InputError(f"{self.where}: messages need the chat template, expected a prompt text with --raw")
             messages = self.messages or [{"role": "user", "content": self.text}]
-            ids = tuple(text.encode(self.text) if raw else text.encode_chat(messages, thinking))
+            try:
+                ids = tuple(text.encode(self.text) if raw else text.encode_chat(messages, thinking))
+            except InputError as error:
+                raise InputError(f"{self.where}: {error}") from error
         if not ids:
             raise InputError(f"{self.where}: is empty, expected at least one token")
         return Prompt(ids, self.id, self.max_new_tokens, self.where)
@@ -42,6 +61,8 @@ class Request:
 def from_text(text: str, where: str) -> Request:
     if not text:
         raise InputError(f"{where}: is empty, expected a prompt")
+    if SURROGATE.search(text):
+        raise InputError(f"{where}: is not UTF-8, expected a text")
     return Request(where, text=text)
 
 
@@ -59,53 +80,48 @@ def from_ids(words: str, where: str) -> Request:
 def from_file(path: str) -> list[Request]:
     """The prompts of a JSONL file: UTF-8, with or without a byte-order mark, LF or CRLF, blank lines skipped."""
     try:
-        data = Path(path).expanduser().read_bytes()
+        data = Path(os.path.expanduser(path)).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}), expected a JSONL file of prompts") from None
-    requests = list(_lines(path, data.removeprefix(b"\xef\xbb\xbf")))
+    lines = enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
+    requests = [_request(line, f"{path}, line {number}") for number, line in lines if line.strip()]
     if not requests:
         raise InputError(f"{path}: holds no prompt, expected one JSON object a line")
     return requests
 
 
-def _lines(path: str, data: bytes) -> Iterator[Request]:
-    for number, line in enumerate(data.split(b"\n"), 1):
-        where = f"{path}, line {number}"
-        try:
-            text = line.decode("utf-8").strip()
-            entry = json.loads(text) if text else None
-        except UnicodeDecodeError:
-            raise InputError(f"{where}: is not UTF-8, expected a JSON object") from None
-        except json.JSONDecodeError as error:
-            raise InputError(f"{where}: is not JSON ({error}), expected an object with one of {', '.join(CONTENTS)}") from None
-        if text:
-            yield _request(entry, where)
-
-
-def _request(entry: object, where: str) -> Request:
+def _request(line: bytes, where: str) -> Request:
+    entry = _parse(line, where)
     if not isinstance(entry, dict):
         raise InputError(f"{where}: is a {type(entry).__name__}, expected an object with one of {', '.join(CONTENTS)}")
-    if unknown := [key for key in entry if key not in CONTENTS + OPTIONAL]:
-        raise InputError(f"{where}: has the key {unknown[0]}, expected only {', '.join(CONTENTS + OPTIONAL)}")
+    if unknown := [key for key in entry if key not in FIELDS]:
+        raise InputError(f"{where}: has the key {json.dumps(unknown[0])}, expected only {', '.join(FIELDS)}")
     given = [key for key in CONTENTS if key in entry]
     if len(given) != 1:
         raise InputError(f"{where}: has {' and '.join(given) or 'no prompt'}, expected exactly one of {', '.join(CONTENTS)}")
-    valid = {
-        "prompt": lambda v: isinstance(v, str) and v,
-        "messages": lambda v: isinstance(v, list) and v and all(isinstance(turn, dict) and "role" in turn for turn in v),
-        "prompt_ids": lambda v: isinstance(v, list) and v and all(type(token) is int for token in v),
-        "id": lambda v: type(v) in (str, int),
-        "max_new_tokens": lambda v: type(v) is int and v >= 1,
-    }
-    expected = {
-        "prompt": "a non-empty text",
-        "messages": "a non-empty list of turns with role and content",
-        "prompt_ids": "a non-empty list of token ids",
-        "id": "a text or an integer",
-        "max_new_tokens": "an integer of at least 1",
-    }
     for key, value in entry.items():
-        if not valid[key](value):
-            raise InputError(f"{where}: {key} is {json.dumps(value)}, expected {expected[key]}")
+        valid, expected = FIELDS[key]
+        if not valid(value):
+            raise InputError(f"{where}: {key} is {_shown(value)}, expected {expected}")
     ids = tuple(entry["prompt_ids"]) if "prompt_ids" in entry else None
     return Request(where, entry.get("prompt"), entry.get("messages"), ids, entry.get("id"), entry.get("max_new_tokens"))
+
+
+def _parse(line: bytes, where: str) -> object:
+    """The JSON value of one line."""
+    try:
+        value = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise InputError(f"{where}: is not UTF-8, expected a JSON object") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}: is not JSON ({error.msg} at column {error.colno}), expected a JSON object") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, a thousand brackets
+        raise InputError(f"{where}: cannot be read ({error}), expected a JSON object") from None
+    if SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+        raise InputError(f"{where}: has half a surrogate pair in a text, expected whole characters")
+    return value
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -11,7 +11,7 @@ PACKAGES = ("domino-jax", "jax", "jaxlib", "flax", "orbax-checkpoint", "safetens
 
 
 def summarize(results: Sequence[Result], seconds: dict[str, float], context: dict) -> dict:
-    """Sums and counts of the results. `seconds` are wall clock by stage (load, compile, generate, check); `context` goes first.
+    """Sums and counts of the results. `seconds` are wall clock by stage (load, compile, decode, check); `context` goes first.
 
     tokens_per_second counts the tokens after each row's first over the time from the first of those to the end. The mean
     acceptance length is over all rounds of all rows, accepted + bonus each, before any cut by a stop or the budget.
@@ -40,13 +40,13 @@ def line(statistics: dict) -> str:
     parts = [f"{statistics['platform']} ({statistics['device']}), {statistics['dtype']}"]
     draft = statistics["draft"]
     parts.append("no draft" if draft == "none" else f"{draft} draft {statistics['draft_path']}")
-    parts.append(f"{statistics['prompts']} prompt{'s' * (statistics['prompts'] != 1)}, {statistics['tokens']} tokens")
+    parts.append(f"{_count(statistics['prompts'], 'prompt')}, {_count(statistics['tokens'], 'token')}")
     if statistics["tokens_per_second"] is not None:
         parts.append(f"{statistics['tokens_per_second']:.1f} tokens/s after the first token")
     if statistics["time_to_first_token"] is not None:
         parts.append(f"first token after {statistics['time_to_first_token']:.3f} s")
     if statistics["rounds"]:
-        parts.append(f"{statistics['rounds']} rounds, mean acceptance length {statistics['mean_acceptance_length']:.2f}")
+        parts.append(f"{_count(statistics['rounds'], 'round')}, mean acceptance length {statistics['mean_acceptance_length']:.2f}")
     return ", ".join(parts)
 
 
@@ -56,10 +56,14 @@ def warning(statistics: dict) -> str | None:
     if statistics["draft"] == "none" or statistics["rounds"] < ENOUGH_ROUNDS or mean >= LOW_ACCEPTANCE:
         return None
     return (
-        f"warning: mean acceptance length {mean:.2f}, where 1 means that no proposal ever stood. The text is right all the same. Usual causes: "
-        "a drafter trained for another target, shift_label or target_layer_ids that are not those of its training, a prompt unlike its training "
-        "(thinking, no chat template)"
+        f"warning: mean acceptance length {mean:.2f}, where 1 means that no proposal ever stood. The text is right all the same. "
+        "Usual causes: a drafter trained for another target, shift_label or target_layer_ids that are not those of its training, "
+        "a prompt unlike its training (thinking, no chat template)"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _version(package: str) -> str | None:

@@ -18,10 +18,10 @@ class Text:
         self.directory = directory
         try:
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True)
-        except Exception as error:  # the library raises a dozen kinds
-            raise InputError(
-                f"{directory}: the tokenizer cannot be loaded ({str(error).splitlines()[0]}), expected a fast tokenizer's files"
-            ) from error
+            self.backend = self.tokenizer.backend_tokenizer  # only a fast tokenizer has one
+        except Exception as error:  # the library raises a dozen kinds, some of them without words
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise InputError(f"{directory}: the tokenizer cannot be loaded ({reason}), expected a fast tokenizer's files") from error
 
     @classmethod
     def load(cls, directory: Path) -> "Text | None":
@@ -46,7 +46,7 @@ class Text:
         return self.tokenizer.encode(text, add_special_tokens=False)
 
     def decode(self, ids: list[int]) -> str:
-        return self.tokenizer.backend_tokenizer.decode(ids, skip_special_tokens=True)
+        return self.backend.decode(ids, skip_special_tokens=True)
 
     def stream(self) -> "Detokenizer":
         return Detokenizer(self)
@@ -59,19 +59,19 @@ class Detokenizer:
         self.text = text
         self.decoder = DecodeStream(skip_special_tokens=True)
         self.ids: list[int] = []
-        self.emitted = ""
+        self.settled = 0  # characters
 
     def push(self, ids: list[int]) -> str:
         """The text that is settled by these further ids."""
         self.ids += ids
-        pieces = [self.decoder.step(self.text.tokenizer.backend_tokenizer, token) for token in ids]
+        pieces = [self.decoder.step(self.text.backend, token) for token in ids]
         piece = "".join(piece for piece in pieces if piece)
-        self.emitted += piece
+        self.settled += len(piece)
         return piece
 
     def finish(self) -> str:
         """What is left at the end: an unfinished character becomes one U+FFFD."""
-        return self.text.decode(self.ids)[len(self.emitted) :]
+        return self.text.decode(self.ids)[self.settled :]
 
 
 def stop_ids(directory: Path, text: Text | None) -> tuple[int, ...]:
