@@ -4,7 +4,6 @@ import argparse
 import os
 import shutil
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
@@ -15,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import domino_jax
-from domino_jax import checkpoint, cli, orbax_store
+from domino_jax import checkpoint, cli, directories, orbax_store
 from domino_jax.checkpoint import Checkpoint
 from domino_jax.config import check_pair
 from domino_jax.engine import DTYPES
@@ -122,16 +121,11 @@ def convert(arguments: argparse.Namespace) -> None:
     opened = open_sources(arguments)
     out = destination(arguments.out, arguments.force, opened.values())
     dtype = DTYPES[arguments.dtype] if arguments.dtype else None
-    building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    try:
+    with directories.built(out) as building:
         for name, source in opened.items():
             write(source, building / name, dtype)
             if arguments.verify:
                 verify(source, building / name, dtype)
-        building.chmod(0o755)
-        replace(building, out)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
     for name, source in opened.items():
         dtypes = {dtype.name for dtype in orbax_store.OrbaxDirectory(out / name).dtypes.values()}
         verified = ", read back and equal" if arguments.verify else ""
@@ -154,22 +148,6 @@ def verify(source: Checkpoint, directory: Path, dtype: jnp.dtype | None) -> None
     for (path, ours), (_, theirs) in zip(source.parameters(dtype), written, strict=True):
         if ours.dtype != theirs.dtype or np.asarray(ours).tobytes() != np.asarray(theirs).tobytes():
             raise RuntimeError(f"{directory}: {path} was read back different from what was written")
-
-
-def replace(building: Path, out: Path) -> None:
-    """Renames `building` to `out`; an old `out` is moved aside first, and back if that fails, and deleted last."""
-    if not out.exists():
-        building.rename(out)
-        return
-    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
-    out.rename(aside / out.name)
-    try:
-        building.rename(out)
-    except BaseException:
-        (aside / out.name).rename(out)
-        aside.rmdir()
-        raise
-    shutil.rmtree(aside)
 
 
 def command(argv: Sequence[str] | None) -> int:

@@ -6,7 +6,7 @@ device as it comes, cast on the way, so memory stays near one copy of the weight
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,7 +104,7 @@ def _read_config(directory: Path) -> dict:
 def _open(directory: Path, config: TargetConfig | DraftConfig, rows: list[Row]) -> Checkpoint:
     if orbax_store.is_store(directory):
         source = orbax_store.OrbaxDirectory(directory)
-        _compare(directory, {path: leaf.shape for path, leaf in _leaves(abstract(config)).items()}, source.shapes)
+        _compare(directory, {path: leaf.shape for path, leaf in leaves(abstract(config)).items()}, source.shapes)
         return Checkpoint(directory, config, rows, source, ())
     source = SafetensorsDirectory(directory)
     notes = _left_out(directory, config, source)
@@ -161,10 +161,15 @@ def abstract(config: TargetConfig | DraftConfig, dtype: jnp.dtype = jnp.float32,
     return nnx.eval_shape(lambda: build(config, dtype, rngs=nnx.Rngs(0), **options))
 
 
-def _leaves(module: nnx.Module) -> dict[str, jax.ShapeDtypeStruct]:
+def leaves(module: nnx.Module) -> dict[str, Array | jax.ShapeDtypeStruct]:
     """Module path (`layers.0.qkv_DKCH`) -> leaf, in tree order."""
     with_paths = jax.tree_util.tree_flatten_with_path(module)[0]
     return {".".join(re.findall(r"\w+", jax.tree_util.keystr(path)[: -len(".value")])): leaf for path, leaf in with_paths}
+
+
+def assemble(module: nnx.Module, parameters: Mapping[str, Array]) -> nnx.Module:
+    """A module like `module` (arrays or shapes) with the given leaves."""
+    return jax.tree.unflatten(jax.tree.structure(module), [parameters[path] for path in leaves(module)])
 
 
 def load(
@@ -174,12 +179,7 @@ def load(
     **options,
 ) -> Target | BlockDrafter:
     """The module with its weights on the default device, in `dtype`. `progress` wraps the iteration over parameters."""
-    module = abstract(checkpoint.config, dtype, **options)
-    places = {path: i for i, path in enumerate(_leaves(module))}
-    leaves: list[Array | None] = [None] * len(places)
-    for path, array in progress(checkpoint.parameters(dtype), len(places)):
-        leaves[places[path]] = array
-    return jax.tree.unflatten(jax.tree.structure(module), leaves)
+    return assemble(abstract(checkpoint.config, dtype, **options), dict(progress(checkpoint.parameters(dtype), len(checkpoint.rows))))
 
 
 def shared_tensors(draft: Checkpoint) -> list[str]:
@@ -202,4 +202,4 @@ def read_embedder(target: Checkpoint) -> Embedder:
     rows = [row for row in target.rows if row.parameter.startswith("embedder.")]
     module = nnx.eval_shape(lambda: Embedder(target.config, jnp.float32, rngs=nnx.Rngs(0)))
     arrays = {path.removeprefix("embedder."): array for path, array in target.source.parameters(rows, None)}
-    return jax.tree.unflatten(jax.tree.structure(module), [arrays[path] for path in _leaves(module)])
+    return assemble(module, arrays)

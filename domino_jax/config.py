@@ -4,6 +4,7 @@ Field names are Hugging Face's. A key is accepted wherever a published file puts
 standing in two places with different values, it is refused.
 """
 
+import dataclasses
 import json
 import sys
 from dataclasses import dataclass
@@ -108,6 +109,10 @@ class TargetConfig(DecoderConfig):
             raise fields.refuse("model_type", raw.get("model_type"), '"qwen3" (a dense Qwen3 model)')
         return cls(**_decoder_fields(fields), tie_word_embeddings=fields.boolean("tie_word_embeddings", False))
 
+    def to_dict(self) -> dict:
+        """The published config.json."""
+        return {"architectures": ["Qwen3ForCausalLM"], **_published_decoder(self), "tie_word_embeddings": self.tie_word_embeddings}
+
 
 @dataclass(frozen=True)
 class DominoConfig:
@@ -173,6 +178,23 @@ class DraftConfig(DecoderConfig):
             num_target_layers=num_target_layers,
             domino=_domino(fields, block_size),
         )
+
+    def to_dict(self) -> dict:
+        """The published config.json. Engines serve the whole family as `DFlashDraftModel`; `projector_type` tells the members apart."""
+        inner = {"mask_token_id": self.mask_token_id, "target_layer_ids": list(self.target_layer_ids)}
+        if self.domino:
+            inner |= {"projector_type": "domino"} | dataclasses.asdict(self.domino)
+        outer = {"block_size": self.block_size, "num_target_layers": self.num_target_layers, "dflash_config": inner}
+        outer |= {"emb_dim": self.domino.emb_dim} if self.domino else {}
+        return {"architectures": ["DFlashDraftModel"], **_published_decoder(self), "tie_word_embeddings": False, **outer}
+
+
+def _published_decoder(config: DecoderConfig) -> dict:
+    """The Qwen3 keys, with both spellings of the RoPE base: Transformers 5 reads the object, older readers the number."""
+    rope = {"rope_theta": config.rope_theta, "rope_parameters": {"rope_type": "default", "rope_theta": config.rope_theta}}
+    layers = {"layer_types": ["full_attention"] * config.num_hidden_layers, "hidden_act": "silu", "attention_bias": False}
+    sizes = {field.name: getattr(config, field.name) for field in dataclasses.fields(DecoderConfig)}
+    return {"model_type": "qwen3", **sizes, **rope, **layers}
 
 
 def is_drafter(raw: dict) -> bool:

@@ -5,6 +5,7 @@ for result in engine.generate(["Why is the sky blue?"]):
     print(result.text, result.mean_acceptance_length)
 """
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from domino_jax import capacity, checkpoint
+from domino_jax import capacity, checkpoint, programs
 from domino_jax.config import DraftConfig, TargetConfig, check_pair
 from domino_jax.drafter import DEFAULT_POOL_SIZE, BlockDrafter, Drafter
 from domino_jax.errors import InputError
@@ -58,6 +59,11 @@ class Engine:
         if draft_config is not None:
             drafter = BlockDrafter(draft_config, dtype, rngs=nnx.Rngs(draft_key), num_proposals=num_proposals, pool_size=pool_size)
         return cls(target, drafter, dtype)
+
+    def with_drafter(self, drafter: Drafter | None) -> "Engine":
+        """The same target with another drafter, or none; the target's compiled programs are shared."""
+        mine = {key: made for key, made in self.executables.items() if key[0] in (programs.prefill, programs.verify)}
+        return dataclasses.replace(self, drafter=drafter, executables=mine)
 
     @property
     def num_proposals(self) -> int:

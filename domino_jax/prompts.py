@@ -77,23 +77,27 @@ def from_ids(words: str, where: str) -> Request:
     return Request(where, ids=ids)
 
 
-def from_file(path: str) -> list[Request]:
-    """The prompts of a JSONL file: UTF-8, with or without a byte-order mark, LF or CRLF, blank lines skipped."""
+def from_file(path: str, besides: tuple[str, ...] = ()) -> list[Request]:
+    """The prompts of a JSONL file: UTF-8, with or without a byte-order mark, LF or CRLF, blank lines skipped.
+
+    Keys named in `besides` may stand in a line too; they are left for others to read.
+    """
     try:
         data = Path(os.path.expanduser(path)).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}), expected a JSONL file of prompts") from None
     lines = enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
-    requests = [_request(line, f"{path}, line {number}") for number, line in lines if line.strip()]
+    requests = [_request(line, f"{path}, line {number}", besides) for number, line in lines if line.strip()]
     if not requests:
         raise InputError(f"{path}: holds no prompt, expected one JSON object a line")
     return requests
 
 
-def _request(line: bytes, where: str) -> Request:
+def _request(line: bytes, where: str, besides: tuple[str, ...]) -> Request:
     entry = _parse(line, where)
     if not isinstance(entry, dict):
         raise InputError(f"{where}: is a {type(entry).__name__}, expected an object with one of {', '.join(CONTENTS)}")
+    entry = {key: value for key, value in entry.items() if key not in besides}
     if unknown := [key for key in entry if key not in FIELDS]:
         raise InputError(f"{where}: has the key {json.dumps(unknown[0])}, expected only {', '.join(FIELDS)}")
     given = [key for key in CONTENTS if key in entry]

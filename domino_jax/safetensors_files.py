@@ -1,15 +1,17 @@
 """A directory of safetensors files, one or many with an index, as one set of named tensors."""
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
-import safetensors
+import safetensors.numpy
 from jax import Array
 
-from domino_jax.config import read_json
+from domino_jax import directories
+from domino_jax.config import DraftConfig, TargetConfig, read_json
 from domino_jax.errors import InputError
 from domino_jax.tensors import Row
 
@@ -62,6 +64,23 @@ class SafetensorsDirectory:
         """(module path, array) of each row, packed on the device and cast to `dtype` (None: as stored)."""
         for row in rows:
             yield row.parameter, row.pack(*(jnp.asarray(self.read(name), dtype) for name in row.sources))
+
+
+def save(directory: Path, config: TargetConfig | DraftConfig, rows: list[Row], parameters: Mapping[str, Array], dtype: jnp.dtype) -> None:
+    """Writes the published layout, config.json and model.safetensors, complete or not there at all; replaces what is there.
+
+    Published names, [out, in] matrices, `dtype` throughout; a target's tensors carry the `model.` prefix.
+    """
+    prefix = "model." if isinstance(config, TargetConfig) else ""
+    tensors = {}
+    for row in rows:
+        for name, part in zip(row.sources, row.unpack(parameters[row.parameter]), strict=True):
+            tensors[name if name == "lm_head.weight" else prefix + name] = np.ascontiguousarray(part.astype(dtype))
+    raw = config.to_dict() | {"torch_dtype": jnp.dtype(dtype).name}
+    with directories.built(directory) as building:
+        (building / "config.json").write_text(json.dumps(raw, indent=2) + "\n", encoding="utf-8")
+        safetensors.numpy.save_file(tensors, building / "model.safetensors", metadata={"format": "pt"})
+        (building / "model.safetensors").chmod(0o644)  # the library makes it private
 
 
 def _shards(directory: Path) -> dict[Path, set[str] | None]:

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FLOORS = [
-    {"errors"},
+    {"errors", "directories"},
     {"config", "events"},
     {"layers", "cache", "text", "capacity", "pool", "verify"},
     {"target", "dflash", "domino", "tensors", "prompts", "statistics", "cli"},

@@ -1,0 +1,1 @@
+"""Small demo models: the word problems that they learn to solve."""

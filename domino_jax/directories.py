@@ -1,0 +1,36 @@
+"""Directories that are complete or not there."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def built(out: Path) -> Iterator[Path]:
+    """A directory to fill, beside `out`; it takes the place of `out` if the block ends well, and is gone if it does not."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        yield building
+        building.chmod(0o755)
+        _replace(building, out)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _replace(building: Path, out: Path) -> None:
+    """Renames `building` to `out`; an old `out` is moved aside first, and back if that fails, and deleted last."""
+    if not out.exists():
+        building.rename(out)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
+    out.rename(aside / out.name)
+    try:
+        building.rename(out)
+    except BaseException:
+        (aside / out.name).rename(out)
+        aside.rmdir()
+        raise
+    shutil.rmtree(aside)

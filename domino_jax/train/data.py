@@ -1,0 +1,129 @@
+"""Training sequences: token ids with a mask of what is supervised, from JSONL, in an order that a seed fixes.
+
+A line is one of
+    {"prompt_ids": [...], "output_ids": [...]}     as `python -m domino_jax.generate --output json` writes them; the output counts
+    {"messages": [{"role", "content"}, ...]}       one sequence for each assistant turn, prompted as in serving; that turn counts
+    {"prompt": "...", "answer": "..."}             the same for one user turn and its answer
+    {"text": "..."}                                all of it counts
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from domino_jax.errors import InputError
+from domino_jax.text import Text
+
+KINDS = (("prompt_ids", "output_ids"), ("messages",), ("prompt", "answer"), ("text",))
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Sequences cut at `max_length`, flat in two arrays; sequence i is tokens[ends[i-1]:ends[i]]."""
+
+    tokens: np.ndarray  # int32
+    supervised: np.ndarray  # bool
+    ends: np.ndarray  # int64
+    dropped: int  # sequences without two supervised neighbours: no block can start in them
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        part = slice(self.ends[i - 1] if i else 0, self.ends[i])
+        return self.tokens[part], self.supervised[part]
+
+
+def read_examples(path: Path, text: Text | None, stop_ids: tuple[int, ...], vocab_size: int, max_length: int) -> Examples:
+    """Raises InputError, with file and line, for a line that is none of the kinds or holds ids outside the vocabulary."""
+    return pack(sequences(path, text, stop_ids, vocab_size), max_length, str(path))
+
+
+def pack(pairs: Iterator[tuple[list[int], list[int]]], max_length: int, where: str) -> Examples:
+    """(prompt ids, supervised ids) pairs as Examples."""
+    tokens, supervised, ends, dropped, total = [], [], [], 0, 0
+    for prompt, answer in pairs:
+        ids = np.array([*prompt, *answer][:max_length], np.int32)
+        mask = np.arange(len(ids)) >= len(prompt)
+        if not (mask[:-1] & mask[1:]).any():
+            dropped += 1
+            continue
+        tokens.append(ids)
+        supervised.append(mask)
+        total += len(ids)
+        ends.append(total)
+    if not ends:
+        raise InputError(f"{where}: holds no sequence with two supervised tokens within {max_length}, expected some")
+    return Examples(np.concatenate(tokens), np.concatenate(supervised), np.array(ends), dropped)
+
+
+def sequences(path: Path, text: Text | None, stop_ids: tuple[int, ...], vocab_size: int) -> Iterator[tuple[list[int], list[int]]]:
+    """(prompt ids, supervised ids) of every sequence in the file."""
+    try:
+        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}), expected a JSONL file") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            entry = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"{where}: is not JSON ({error}), expected an object") from None
+        kind = next((keys for keys in KINDS if isinstance(entry, dict) and all(key in entry for key in keys)), None)
+        if kind is None:
+            raise InputError(f"{where}: is no training sequence, expected an object with {', or '.join(' and '.join(k) for k in KINDS)}")
+        for prompt, answer in _tokenize(entry, kind, text, stop_ids, where):
+            for token in (*prompt, *answer):
+                if type(token) is not int or not 0 <= token < vocab_size:
+                    raise InputError(f"{where}: token id {token} is outside the vocabulary, expected an integer from 0 to {vocab_size - 1}")
+            yield prompt, answer
+
+
+def _tokenize(entry: dict, kind: tuple[str, ...], text: Text | None, stop_ids: tuple[int, ...], where: str):
+    if kind == ("prompt_ids", "output_ids"):
+        yield entry["prompt_ids"], entry["output_ids"]
+        return
+    if text is None:
+        raise InputError(f"{where}: holds text but the target's directory has no tokenizer, expected prompt_ids and output_ids")
+    if kind == ("text",):
+        yield [], text.encode(entry["text"])
+        return
+    messages = entry.get("messages")
+    if messages is None:
+        messages = [{"role": "user", "content": entry["prompt"]}, {"role": "assistant", "content": entry["answer"]}]
+    if not (isinstance(messages, list) and all(isinstance(turn, dict) and {"role", "content"} <= turn.keys() for turn in messages)):
+        raise InputError(f"{where}: messages are malformed, expected a list of objects with role and content")
+    for i, turn in enumerate(messages):
+        if turn["role"] == "assistant" and i:
+            yield text.encode_chat(messages[:i]), text.encode(turn["content"]) + list(stop_ids[:1])
+
+
+class Batches:
+    """Batches by number: `batch(n)` is a function of the seed alone. Each epoch is a new order; the rest of an epoch is left out."""
+
+    def __init__(self, examples: Examples, batch_size: int, max_length: int, seed: int):
+        if len(examples) < batch_size:
+            raise InputError(f"the data hold {len(examples)} sequences, expected at least batch_size = {batch_size}")
+        self.examples, self.batch_size, self.max_length, self.seed = examples, batch_size, max_length, seed
+        self.epoch, self.order = -1, np.zeros(0, np.int64)
+
+    def indices(self, number: int) -> np.ndarray:
+        """Which examples make up batch `number`."""
+        epoch, place = divmod(number, len(self.examples) // self.batch_size)
+        if epoch != self.epoch:
+            self.epoch, self.order = epoch, np.random.default_rng([self.seed, epoch]).permutation(len(self.examples))
+        return self.order[place * self.batch_size : (place + 1) * self.batch_size]
+
+    def batch(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """-> (tokens_BS, supervised_BS), padded on the right with token 0, which nothing sees."""
+        tokens = np.zeros((self.batch_size, self.max_length), np.int32)
+        supervised = np.zeros((self.batch_size, self.max_length), bool)
+        for row, i in enumerate(self.indices(number)):
+            ids, mask = self.examples[i]
+            tokens[row, : len(ids)], supervised[row, : len(ids)] = ids, mask
+        return tokens, supervised

@@ -1,0 +1,89 @@
+"""python -m domino_jax.train.regenerate: writes the target's own greedy answers to prompts, the data a drafter learns from.
+
+Every answer is one line, {"id", "prompt_ids", "output_ids", "finish_reason"}, appended when it is finished and flushed to the disk.
+The same command goes on after a kill: what is there is kept, a torn last line is written again.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from domino_jax import cli, prompts
+from domino_jax.engine import DTYPES, open_pair
+from domino_jax.errors import InputError
+from domino_jax.events import Finished, Prompt
+
+IGNORED = ("answer", "template")  # problem files have them
+FLUSH_EVERY = 64
+
+
+def finished(out: Path, asked: Sequence[Prompt]) -> set[int]:
+    """The ids that `out` holds already; cuts off a torn last line. Raises InputError if `out` is of other prompts."""
+    if not out.exists():
+        return set()
+    data = out.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    ids = set()
+    for number, line in enumerate(whole.splitlines(), 1):
+        try:
+            entry = json.loads(line)
+            index, prompt_ids = entry["id"], tuple(entry["prompt_ids"])
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{out}, line {number}: is no answer of this command, expected another --out") from None
+        if not (isinstance(index, int) and 0 <= index < len(asked) and asked[index].ids == prompt_ids):
+            raise InputError(f"{out}, line {number}: is the answer to another prompt, expected the file that this --prompts made")
+        ids.add(index)
+    if len(whole) < len(data):
+        os.truncate(out, len(whole))
+    return ids
+
+
+def command(argv: Sequence[str] | None) -> int:
+    p = cli.Parser(prog="python -m domino_jax.train.regenerate", description="Writes the target's own greedy answers to prompts.")
+    p.add_argument("--target", required=True, metavar="PATH", help="directory or hub id of the target")
+    p.add_argument("--draft", metavar="PATH", help="a drafter, for speed; default none")
+    p.add_argument("--prompts", required=True, metavar="FILE.jsonl", help="one object a line with prompt, messages or prompt_ids")
+    p.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="where answers are appended")
+    p.add_argument("--max-new-tokens", type=cli.number(1), metavar="N", help="default 512, cut to what the context leaves")
+    p.add_argument("--batch-size", type=cli.number(1), default=64, metavar="N", help="rows decoded together; default 64")
+    p.add_argument("--thinking", action="store_true", help="thinking on in the chat template; default off")
+    p.add_argument("--dtype", choices=["auto", *DTYPES], default="auto", help="default auto")
+    p.add_argument("--debug", action="store_true", help="show tracebacks; default off")
+    arguments = p.parse(argv)
+    requests = prompts.from_file(arguments.prompts, besides=IGNORED)
+    pair = open_pair(arguments.target, arguments.draft, arguments.dtype)
+    asked = [request.encode(pair.text, False, arguments.thinking) for request in requests]
+    pair.plan(asked, arguments.max_new_tokens)
+    done = finished(arguments.out, asked)
+    left = [i for i in range(len(asked)) if i not in done]
+    if done:
+        cli.say(f"{len(done)} of {len(asked)} answers are there already")
+    if left:
+        engine = pair.load(cli.progress("loading"))
+        events = engine.stream([asked[i] for i in left], max_new_tokens=arguments.max_new_tokens, batch_size=arguments.batch_size)
+        append(arguments.out, cli.progress("answers")((event for event in events if isinstance(event, Finished)), len(left)), left)
+    return cli.DONE
+
+
+def append(out: Path, ends, left: Sequence[int]) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.open("a", encoding="utf-8") as file:
+        for count, end in enumerate(ends, 1):
+            result = end.result
+            if result.error:
+                raise InputError(f"{result.error}")
+            answer = {"id": left[end.index], "prompt_ids": result.prompt_ids, "output_ids": result.output_ids}
+            file.write(json.dumps(answer | {"finish_reason": result.finish_reason}) + "\n")
+            if count % FLUSH_EVERY == 0:
+                file.flush()
+                os.fsync(file.fileno())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    return cli.run(command, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
