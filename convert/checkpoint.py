@@ -1,6 +1,7 @@
 """python -m convert.checkpoint: a published target and drafter become one directory of Orbax arrays; --inspect shows a checkpoint."""
 
 import argparse
+import math
 import os
 import shutil
 import sys
@@ -61,15 +62,18 @@ def inspect(name: str) -> None:
     """Prints a checkpoint. Raises InputError, after what could be printed, if it would not load."""
     directory = checkpoint.locate(name)
     print(f"directory   {directory}")
+    source = checkpoint.open_source(directory)
+    print(f"format      {source.format}")
+    count = sum(math.prod(shape) for shape in source.shapes.values())
+    stored = sum(math.prod(shape) * source.dtypes[tensor].itemsize for tensor, shape in source.shapes.items())
+    dtypes = Counter(dtype.name for dtype in source.dtypes.values())
+    print(f"parameters  {count:,} in {len(source.shapes)} tensors, {stored:,} bytes")
+    print(f"dtype       {', '.join(f'{dtype} ({number} tensors)' for dtype, number in dtypes.items())}")
+    print("tensors")
+    for tensor in sorted(source.shapes):
+        print(f"  {tensor}  {source.dtypes[tensor].name} {list(source.shapes[tensor])}")
     opened = checkpoint.open_any(directory)
-    print(f"format      {opened.source.format}")
     print(f"kind        {opened.kind}")
-    sizes = opened.source.shapes
-    count = sum(int(np.prod(shape)) for shape in sizes.values())
-    stored = sum(int(np.prod(shape)) * opened.source.dtypes[name].itemsize for name, shape in sizes.items())
-    dtypes = Counter(dtype.name for dtype in opened.source.dtypes.values())
-    print(f"parameters  {count:,} in {len(sizes)} tensors, {stored:,} bytes")
-    print(f"dtype       {', '.join(f'{name} ({number} tensors)' for name, number in dtypes.items())}")
     for field in fields(opened.config):
         print(f"config      {field.name} = {getattr(opened.config, field.name)}")
     if opened.kind == "target":
@@ -78,9 +82,6 @@ def inspect(name: str) -> None:
         print(f"stop ids    {list(stop_ids(directory, text))}")
     for note in opened.notes:
         print(f"ignored     {note}")
-    print("tensors")
-    for name in sorted(sizes):
-        print(f"  {name}  {opened.source.dtypes[name].name} {list(sizes[name])}")
     print("complete: nothing is missing or unexpected; it loads")
 
 
@@ -102,17 +103,13 @@ def open_sources(arguments: argparse.Namespace) -> dict[str, Checkpoint]:
 
 
 def destination(name: str, force: bool, sources: Iterable[Checkpoint]) -> Path:
-    """Where DST will be, its parent made. Raises InputError if it may not be written or replaced."""
+    """Where DST will be. Raises InputError if it may not be replaced."""
     out = Path(os.path.abspath(os.path.expanduser(name)))
     if out.exists() and not force:
         raise InputError(f"{out}: exists already, expected a new directory (or --force to replace it)")
     for source in sources:
         if source.directory.resolve().is_relative_to(out.resolve()):
             raise InputError(f"{out}: holds the source {source.directory}, expected another directory (--force would delete the source)")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{out.parent}: cannot be made ({error.strerror}), expected a directory to write in") from None
     return out
 
 
@@ -139,6 +136,8 @@ def write(source: Checkpoint, directory: Path, dtype: jnp.dtype | None) -> None:
             shutil.copyfile(source.directory / name, directory / name)
     for note in source.notes:
         cli.say(f"note: {note}")
+    if dtype is None and "float64" in source.stored_dtypes:
+        cli.say("note: float64 tensors are written as float32")
     orbax_store.save(directory, cli.progress(f"converting {source.kind}")(source.parameters(dtype), len(source.rows)))
 
 

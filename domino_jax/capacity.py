@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 from domino_jax.config import DraftConfig, TargetConfig
 from domino_jax.errors import InputError
@@ -52,7 +53,7 @@ def _budget(prompt: Prompt, number: int, vocab_size: int, max_new_tokens: int | 
     if not length:
         raise InputError(f"{name} is empty, expected at least one token")
     for token in prompt.ids:
-        if not isinstance(token, int) or not 0 <= token < vocab_size:
+        if not isinstance(token, Integral) or isinstance(token, bool) or not 0 <= token < vocab_size:
             raise InputError(f"{name}: token id {token} is outside the vocabulary, expected an integer from 0 to {vocab_size - 1}")
     if length >= limit:
         raise InputError(f"{name} has {length} tokens, expected at most {limit - 1} (the context holds {limit} positions)")

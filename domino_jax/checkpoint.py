@@ -20,7 +20,7 @@ from domino_jax import orbax_store
 from domino_jax.config import DraftConfig, TargetConfig, is_drafter, read_json
 from domino_jax.drafter import BlockDrafter
 from domino_jax.errors import InputError
-from domino_jax.safetensors_files import SafetensorsDirectory
+from domino_jax.safetensors_files import SafetensorsDirectory, first_quantised
 from domino_jax.target import Embedder, Target
 from domino_jax.tensors import HEAD_TENSORS, Row, draft_rows, target_rows
 
@@ -98,15 +98,25 @@ def _read_config(directory: Path) -> dict:
     inside = [str(directory / name) for name in ("target", "draft") if (directory / name / "config.json").exists()]
     if inside and not (directory / "config.json").exists():
         raise InputError(f"{directory}: holds checkpoints in directories of its own, expected one checkpoint; pass {' or '.join(inside)}")
-    return read_json(directory / "config.json")
+    raw = read_json(directory / "config.json")
+    if raw.get("quantization_config") is not None:
+        raise InputError(
+            f"{directory / 'config.json'}: quantization_config is present{first_quantised(directory)}, expected unquantised weights "
+            "(float32, float16 or bfloat16)"
+        )
+    return raw
+
+
+def open_source(directory: Path) -> SafetensorsDirectory | orbax_store.OrbaxDirectory:
+    """The arrays of a checkpoint, headers read, not yet compared with its config."""
+    return orbax_store.OrbaxDirectory(directory) if orbax_store.is_store(directory) else SafetensorsDirectory(directory)
 
 
 def _open(directory: Path, config: TargetConfig | DraftConfig, rows: list[Row]) -> Checkpoint:
-    if orbax_store.is_store(directory):
-        source = orbax_store.OrbaxDirectory(directory)
+    source = open_source(directory)
+    if isinstance(source, orbax_store.OrbaxDirectory):
         _compare(directory, {path: leaf.shape for path, leaf in leaves(abstract(config)).items()}, source.shapes)
         return Checkpoint(directory, config, rows, source, ())
-    source = SafetensorsDirectory(directory)
     notes = _left_out(directory, config, source)
     expected = {name: shape for row in rows for name, shape in row.sources.items()}
     _compare(directory, expected, {name: shape for name, shape in source.shapes.items() if name not in notes})
@@ -162,7 +172,7 @@ def abstract(config: TargetConfig | DraftConfig, dtype: jnp.dtype = jnp.float32,
 
 
 def leaves(module: nnx.Module) -> dict[str, Array | jax.ShapeDtypeStruct]:
-    """Module path (`layers.0.qkv_DKCH`) -> leaf, in tree order."""
+    """Module path (`layers.0.qkv_DKXH`) -> leaf, in tree order."""
     with_paths = jax.tree_util.tree_flatten_with_path(module)[0]
     return {".".join(re.findall(r"\w+", jax.tree_util.keystr(path)[: -len(".value")])): leaf for path, leaf in with_paths}
 

@@ -4,6 +4,7 @@ import argparse
 import difflib
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 
 from tqdm import tqdm
@@ -74,7 +75,7 @@ def run(command: Callable[[Sequence[str] | None], int], argv: Sequence[str] | No
         return INTERRUPTED
     except Exception as error:
         if debug:
-            raise
+            traceback.print_exc()
         lines = str(error).strip().splitlines() or [type(error).__name__]
         if isinstance(error, InputError):
             say(f"error: {' '.join(lines)}")

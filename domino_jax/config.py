@@ -13,6 +13,8 @@ from pathlib import Path
 from domino_jax.errors import InputError
 
 _ABSENT = object()
+SPECULATORS_KEYS = ("speculators_model_type", "speculators_config", "speculators_version", "transformer_layer_config",
+                    "aux_hidden_state_layer_ids")  # fmt: skip
 
 
 class Fields:
@@ -150,7 +152,7 @@ class DraftConfig(DecoderConfig):
     @classmethod
     def from_dict(cls, raw: dict, where: str = "config.json") -> "DraftConfig":
         """Raises InputError for anything but a DFlash or Domino drafter in the published Hugging Face layout."""
-        if "speculators_model_type" in raw:
+        if any(key in raw for key in SPECULATORS_KEYS):
             raise InputError(f"{where}: this is a drafter in speculators format, expected the published Hugging Face layout")
         if not is_drafter(raw):
             raise InputError(f"{where}: dflash_config is missing, expected a DFlash or Domino drafter; pass a target model as the target")
@@ -199,7 +201,7 @@ def _published_decoder(config: DecoderConfig) -> dict:
 
 def is_drafter(raw: dict) -> bool:
     """Whether a config.json speaks of a drafter rather than a target."""
-    return "dflash_config" in raw or "speculators_model_type" in raw or "DraftModel" in str(raw.get("architectures"))
+    return "dflash_config" in raw or any(key in raw for key in SPECULATORS_KEYS) or "DraftModel" in str(raw.get("architectures"))
 
 
 def _decoder_fields(fields: Fields) -> dict:

@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from domino_jax.errors import InputError
+
 
 @contextmanager
 def built(out: Path) -> Iterator[Path]:
     """A directory to fill, beside `out`; it takes the place of `out` if the block ends well, and is gone if it does not."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    except OSError as error:
+        raise InputError(f"{out.parent}: cannot be written ({error.strerror}), expected a directory to make {out.name} in") from None
     try:
         yield building
         building.chmod(0o755)

@@ -26,6 +26,7 @@ from domino_jax.target import Target
 from domino_jax.text import Text, stop_ids
 
 DEFAULT_CHECK_PROPOSALS = 15  # proposals a round of check mode where no drafter sets them: those of a block of 16
+DEFAULT_BATCH_SIZE = 8
 DTYPES = {"float32": jnp.dtype(jnp.float32), "bfloat16": jnp.dtype(jnp.bfloat16)}
 
 
@@ -53,12 +54,14 @@ class Engine:
     ) -> "Engine":
         """An engine with random weights, made on the device: full-size models with nothing stored."""
         dtype = resolve_dtype(dtype)
+        if draft_config is not None:
+            check_pair(target_config, draft_config, "draft_config")
         target_key, draft_key = jax.random.split(key)
         target = Target(target_config, dtype, rngs=nnx.Rngs(target_key))
         drafter = None
         if draft_config is not None:
             drafter = BlockDrafter(draft_config, dtype, rngs=nnx.Rngs(draft_key), num_proposals=num_proposals, pool_size=pool_size)
-        return cls(target, drafter, dtype)
+        return cls(target, drafter, dtype, check_proposals=num_proposals or DEFAULT_CHECK_PROPOSALS)
 
     def with_drafter(self, drafter: Drafter | None) -> "Engine":
         """The same target with another drafter, or none; the target's compiled programs are shared."""
@@ -74,7 +77,10 @@ class Engine:
         if isinstance(prompt, Prompt):
             return prompt
         if not isinstance(prompt, str):
-            return Prompt(tuple(np.asarray(prompt).tolist()))
+            ids = np.asarray(prompt)
+            if ids.ndim != 1:
+                raise InputError(f"a prompt is {prompt!r:.80}, expected a text, a sequence of token ids or a Prompt")
+            return Prompt(tuple(ids.tolist()))
         if self.text is None:
             raise InputError("a text prompt was given but the target has no tokenizer, expected token ids")
         return Prompt(tuple(self.text.encode_chat([{"role": "user", "content": prompt}], thinking)))
@@ -103,11 +109,13 @@ class Engine:
         exact: check mode, one token a round through the verify program. trace: keep every round's proposals.
         Raises InputError before any work for a prompt that is empty, out of the vocabulary, or does not fit.
         """
-        if not prompts:
+        if isinstance(prompts, str):
+            raise InputError("prompts is a text, expected a list of prompts")
+        if not len(prompts):
             return iter(())
         prompts = [self.prompt(prompt) for prompt in prompts]
         plan = self.plan(prompts, max_new_tokens, max_context)
-        batch = min(len(prompts), 8) if batch_size is None else batch_size
+        batch = min(len(prompts), DEFAULT_BATCH_SIZE) if batch_size is None else batch_size
         if batch < 1:
             raise InputError(f"batch_size is {batch}, expected at least 1")
         return self._run(plan, batch, () if ignore_eos else self.stop_ids, exact, trace).events()
@@ -122,12 +130,22 @@ class Engine:
         width = self.num_proposals if drafter or exact else 0
         return Run(self.target, drafter, self.dtype, plan, batch, width, stops, self.executables, self.text, trace)
 
-    def check(self, results: Sequence[Result], prompts: Sequence[Prompt], **options) -> None:
-        """Decodes again in check mode and notes in each result whether it is the same, bit for bit. Options as for `stream`."""
-        options = {**options, "exact": True, "trace": False}
-        for result, reference in zip(results, self.generate(prompts, **options), strict=True):
+    def check(
+        self, results: Sequence[Result], prompts: Sequence[Prompt], watch: Callable[[Event], None] = lambda event: None, **options
+    ) -> None:
+        """Decodes again in check mode and notes in each result whether it is the same, bit for bit.
+
+        `watch` is called with that run's events. Options as for `stream`.
+        """
+        references = {}
+        for event in self.stream(prompts, **{**options, "exact": True, "trace": False}):
+            if isinstance(event, Finished):
+                references[event.index] = event.result
+            watch(event)
+        for index, result in enumerate(results):
+            reference = references[index]
             ours, theirs = result.output_ids, reference.output_ids
-            if ours == theirs and result.finish_reason == reference.finish_reason:
+            if (ours, result.finish_reason, result.error) == (theirs, reference.finish_reason, reference.error):
                 result.check = Check(True, None, None)
                 continue
             shorter = min(len(ours), len(theirs))
@@ -138,7 +156,7 @@ class Engine:
     def best_two(self, ids: Sequence[int]) -> tuple[float, float]:
         """The target's two largest logits after `ids`, as the prefill program computes them."""
         run = self._run(self.plan([Prompt(tuple(ids))], max_new_tokens=1), 1, (), exact=True)
-        for _ in run.compile():
+        for _ in run.compile_prefill():
             pass
         best, second = run.prefill(0, 0)[1].tolist()
         return best, second
@@ -155,7 +173,7 @@ def resolve_dtype(name: str) -> jnp.dtype:
 
 @dataclass(frozen=True)
 class Pair:
-    """An opened target and drafter (or none): configs, headers and tokenizer checked against each other, no weight read."""
+    """An opened target and drafter (or none): configs, headers and tokenizer checked against each other, no weight loaded."""
 
     target: checkpoint.Checkpoint
     draft: checkpoint.Checkpoint | None
@@ -172,10 +190,7 @@ class Pair:
     def load(self, progress: Callable = lambda items, total: items) -> Engine:
         """`progress` wraps the iteration over each checkpoint's parameters, as tqdm does."""
         target = checkpoint.load(self.target, self.dtype, progress)
-        drafter = None
-        if self.draft:
-            checkpoint.check_shared(self.draft, target.embedder)
-            drafter = checkpoint.load(self.draft, self.dtype, progress, **self.options)
+        drafter = checkpoint.load(self.draft, self.dtype, progress, **self.options) if self.draft else None
         return Engine(target, drafter, self.dtype, self.text, self.stop_ids, self.num_proposals)
 
 
@@ -194,6 +209,8 @@ def open_pair(
         options = {"num_proposals": num_proposals, "pool_size": pool_size}
         check_pair(opened.config, opened_draft.config, str(opened_draft.directory / "config.json"))
         num_proposals = checkpoint.abstract(opened_draft.config, **options).num_proposals  # refuses numbers out of range
+        if checkpoint.shared_tensors(opened_draft):
+            checkpoint.check_shared(opened_draft, checkpoint.read_embedder(opened))
     text = Text.load(opened.directory)
     return Pair(opened, opened_draft, resolved, text, stop_ids(opened.directory, text), num_proposals or DEFAULT_CHECK_PROPOSALS, options)
 
@@ -210,6 +227,6 @@ def load(
 
     dtype: float32, bfloat16 or auto. num_proposals: proposals a round, None is block_size - 1. pool_size: candidate ids the
     Domino head chooses among, 0 is the whole vocabulary. The last two change the speed and never the text. Raises
-    InputError, before any weight is read, for whatever does not load or does not fit together.
+    InputError, before any weight is loaded, for whatever does not load or does not fit together.
     """
     return open_pair(target, draft, dtype, num_proposals, pool_size).load()

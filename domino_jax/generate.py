@@ -11,15 +11,18 @@ from pathlib import Path
 import jax
 
 import domino_jax
-from domino_jax import cli, prompts, statistics
+from domino_jax import cli, demo, prompts, statistics
 from domino_jax.capacity import DEFAULT_MAX_NEW_TOKENS
 from domino_jax.drafter import DEFAULT_POOL_SIZE
-from domino_jax.engine import DTYPES, Engine, Pair, open_pair
+from domino_jax.engine import DEFAULT_BATCH_SIZE, DTYPES, Engine, Pair, open_pair
 from domino_jax.errors import InputError
 from domino_jax.events import Compiled, Event, Finished, Prompt, Result, Started, Tokens
 from domino_jax.programs import use_compile_cache
 
-EXAMPLE = "Why is the sky blue?"
+EXAMPLE = (  # of the kind that the shipped pair was trained on
+    "Zoltan drives to the market with 6 crates of tomato relish, and each crate holds 15 jars. Before lunch 74 jars are sold. "
+    "All the others go after lunch, at 2 pesos a jar. How many pesos does Zoltan take after lunch?"
+)
 DESCRIPTION = (
     "Generates text with a Qwen3 target and a DFlash or Domino drafter. The drafter changes the speed and not one bit of the text."
 )
@@ -52,7 +55,9 @@ class _Add(argparse.Action):
 def parser() -> cli.Parser:
     p = cli.Parser(prog="python -m domino_jax.generate", description=DESCRIPTION, epilog=REFUSALS)
     models = p.add_argument_group("models")
-    models.add_argument("--target", metavar="PATH", help="Hugging Face or Orbax directory, or a hub id, of a Qwen3 model")
+    models.add_argument(
+        "--target", metavar="PATH", help="Hugging Face or Orbax directory, or a hub id, of a Qwen3 model; default the shipped pair"
+    )
     models.add_argument(
         "--draft",
         metavar="PATH|none",
@@ -126,10 +131,6 @@ def refuse_contradictions(arguments: argparse.Namespace) -> None:
             "--raw and --thinking are given together, expected one: thinking is the chat template's",
         ),
         (arguments.trace and arguments.output != "json", "--trace is given without --output json, expected both"),
-        (
-            arguments.target is None,
-            "--target is missing, expected the directory or hub id of a Qwen3 model (no pair is shipped with this version)",
-        ),
     ):
         if wrong:
             raise InputError(message)
@@ -182,6 +183,29 @@ class TextPrinter:
         sys.stdout.write(text)
         sys.stdout.flush()
 
+    def end(self) -> None:
+        """All is written already."""
+
+
+class JsonPrinter:
+    """One object a line, in order, as soon as it is known; with `hold`, when all is (a check adds to them)."""
+
+    def __init__(self, context: dict, hold: bool):
+        self.context, self.hold = context, hold
+        self.waiting: dict[int, Result] = {}
+        self.next = 0
+
+    def event(self, event: Event) -> None:
+        if isinstance(event, Finished):
+            self.waiting[event.index] = event.result
+            if not self.hold:
+                self.end()
+
+    def end(self) -> None:
+        while (result := self.waiting.pop(self.next, None)) is not None:
+            print(json.dumps(record(result, self.context), ensure_ascii=False), flush=True)
+            self.next += 1
+
 
 def record(result: Result, context: dict) -> dict:
     """The JSON object of one answer."""
@@ -197,7 +221,9 @@ def record(result: Result, context: dict) -> dict:
     return entry
 
 
-def decode(engine: Engine, asked: list[Prompt], options: dict, printer: TextPrinter | None) -> tuple[list[Result], dict[str, float]]:
+def decode(
+    engine: Engine, asked: list[Prompt], options: dict, printer: "TextPrinter | JsonPrinter"
+) -> tuple[list[Result], dict[str, float]]:
     """Runs the prompts, printing as they go -> (results in order, seconds by stage)."""
     seconds = {"compile": 0.0, "decode": 0.0}
     ends = watch(engine.stream(asked, **options), printer, seconds)
@@ -207,22 +233,26 @@ def decode(engine: Engine, asked: list[Prompt], options: dict, printer: TextPrin
     return [results[index] for index in sorted(results)], seconds
 
 
-def watch(events: Iterator[Event], printer: TextPrinter | None, seconds: dict[str, float]) -> Iterator[Finished]:
-    """Announces compilation, prints text, keeps `seconds` up to date; lets the ends of answers through."""
+def watch(events: Iterator[Event], printer: "TextPrinter | JsonPrinter", seconds: dict[str, float]) -> Iterator[Finished]:
+    """Announces compilation, prints answers, keeps `seconds` up to date; lets the ends of answers through."""
     first = None
     for event in events:
-        if isinstance(event, Compiled):
-            seconds["compile"] += event.seconds
-            how = "loaded from cache" if event.cached else "compiled"
-            cli.say(f"{how} {event.program} for batch {event.batch}, capacity {event.capacity} in {event.seconds:.1f} s")
-        elif isinstance(event, Started):
+        announce(event, seconds)
+        if isinstance(event, Started):
             first = first or time.perf_counter()
         elif isinstance(event, Finished):
             seconds["decode"] = time.perf_counter() - first
-        if printer:
-            printer.event(event)
+        printer.event(event)
         if isinstance(event, Finished):
             yield event
+
+
+def announce(event: Event, seconds: dict[str, float]) -> None:
+    """Says that something was compiled, and counts its seconds."""
+    if isinstance(event, Compiled):
+        seconds["compile"] += event.seconds
+        how = "loaded from cache" if event.cached else "compiled"
+        cli.say(f"{how} {event.program} for batch {event.batch}, capacity {event.capacity} in {event.seconds:.1f} s")
 
 
 def notes(pair: Pair, engine: Engine, exact: bool) -> Iterator[str]:
@@ -235,6 +265,12 @@ def notes(pair: Pair, engine: Engine, exact: bool) -> Iterator[str]:
         yield f"check mode, {engine.num_proposals + 1} positions a round for one token; the step program (without --exact) is faster"
 
 
+def shipped_or_given(arguments: argparse.Namespace) -> tuple[str, str | None]:
+    """The target's and the drafter's place; without --target the pair that comes with the package."""
+    draft = demo.DRAFT if arguments.target is None and arguments.draft is None else arguments.draft
+    return arguments.target or demo.TARGET, None if draft == "none" else draft
+
+
 def describe(arguments: argparse.Namespace, pair: Pair, engine: Engine, count: int) -> dict:
     """What the figures of this run depend on."""
     return {
@@ -242,11 +278,11 @@ def describe(arguments: argparse.Namespace, pair: Pair, engine: Engine, count: i
         "device": jax.devices()[0].device_kind,
         "dtype": engine.dtype.name,
         "draft": pair.draft.kind if pair.draft else "none",
-        "draft_path": arguments.draft if pair.draft else None,
-        "target_path": arguments.target,
+        "draft_path": str(pair.draft.directory) if pair.draft else None,
+        "target_path": str(pair.target.directory),
         "num_proposals": engine.num_proposals if pair.draft or arguments.exact else 0,
         "pool_size": arguments.pool_size,
-        "batch_size": arguments.batch_size or min(count, 8),
+        "batch_size": arguments.batch_size or min(count, DEFAULT_BATCH_SIZE),
         "thinking": arguments.thinking,
         "exact": arguments.exact,
     }
@@ -262,8 +298,7 @@ def command(argv: Sequence[str] | None) -> int:
     sys.stdout.reconfigure(encoding="utf-8")
 
     began = time.perf_counter()
-    draft = None if arguments.draft == "none" else arguments.draft
-    pair = open_pair(arguments.target, draft, arguments.dtype, arguments.num_proposals, arguments.pool_size)
+    pair = open_pair(*shipped_or_given(arguments), arguments.dtype, arguments.num_proposals, arguments.pool_size)
     asked = [request.encode(pair.text, arguments.raw, arguments.thinking) for request in requests]
     pair.plan(asked, arguments.max_new_tokens, arguments.max_context)
     engine = pair.load(cli.progress("loading"))
@@ -271,18 +306,16 @@ def command(argv: Sequence[str] | None) -> int:
     for note in notes(pair, engine, arguments.exact):
         cli.say(f"note: {note}")
 
+    context = describe(arguments, pair, engine, len(asked))
     names = [number if prompt.id is None else prompt.id for number, prompt in enumerate(asked)]
-    printer = TextPrinter(names) if arguments.output == "text" else None
+    printer = TextPrinter(names) if arguments.output == "text" else JsonPrinter(context, hold=arguments.check)
     options = {name: getattr(arguments, name) for name in ("max_new_tokens", "max_context", "batch_size", "ignore_eos")}
     results, seconds = decode(engine, asked, {**options, "exact": arguments.exact, "trace": arguments.trace}, printer)
     if arguments.check:
-        began = time.perf_counter()
-        engine.check(results, asked, **options)
-        seconds["check"] = time.perf_counter() - began
-    context = describe(arguments, pair, engine, len(asked))
-    if arguments.output == "json":
-        for result in results:
-            print(json.dumps(record(result, context), ensure_ascii=False), flush=True)
+        began, compiled = time.perf_counter(), seconds["compile"]
+        engine.check(results, asked, watch=lambda event: announce(event, seconds), **options)
+        seconds["check"] = time.perf_counter() - began - (seconds["compile"] - compiled)
+    printer.end()
     return report(arguments, results, {"load": loaded, **seconds}, context)
 
 
@@ -301,7 +334,7 @@ def report(arguments: argparse.Namespace, results: list[Result], seconds: dict[s
         cli.say(f"check: {result.id} differs from check mode at output token {where} (the target's top-two margin there: {margin})")
     failed = [result for result in results if result.error]
     if arguments.check and not different:
-        cli.say(f"check: {len(results) - len(failed)} of {len(results)} answers equal check mode, bit for bit")
+        cli.say(f"check: {len(results)} of {len(results)} answers equal check mode, bit for bit")
     for result in failed:
         cli.say(f"error: {result.error}")
     return cli.FAILED if different or failed else cli.DONE

@@ -4,6 +4,7 @@
     T query positions  D model width                V vocabulary            R GRU width
     S cache slots      N query heads                P proposals             E correction width
     K kv heads         G query heads per kv head    J captured layers       H head width
+    M tiles of an axis                              X several axes side by side, fused
 
 Einsum letters are the same letters (Q stands for a second R, A a small fixed axis that names write as a digit: 2 for gate and up or
 key and value, 3 for the GRU gates). Norms, angles, softmax and gates are float32 whatever the dtype of the weights.

@@ -87,6 +87,14 @@ class Run:
 
     def compile(self) -> Iterator[Compiled]:
         """Compiles the programs this run needs and the engine does not have yet."""
+        yield from self.compile_prefill()
+        state = self.state
+        if self.drafter:
+            arguments = (self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B)
+            yield from self._compile(programs.draft, self.width, (self.drafter, self.target.embedder), arguments, donate=[0])
+        yield from self._compile(programs.verify, self.width, (self.target,), (state, self.impossible_BP), donate=[0])
+
+    def compile_prefill(self) -> Iterator[Compiled]:
         one, state = np.int32(0), self.state
         row_shape = (self.target.config.hidden_size,)
         for width in sorted({width for chunks in self.plan.chunks for width in chunks}):
@@ -95,10 +103,6 @@ class Run:
             if self.drafter and self.drafter.layer_ids:
                 features = (jax.ShapeDtypeStruct((1, width, *row_shape), self.dtype),) * len(self.drafter.layer_ids)
                 yield from self._compile(programs.absorb, width, (self.drafter,), (self.draft_cache, features, one, one), donate=[0])
-        if self.drafter:
-            arguments = (self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B)
-            yield from self._compile(programs.draft, self.width, (self.drafter, self.target.embedder), arguments, donate=[0])
-        yield from self._compile(programs.verify, self.width, (self.target,), (state, self.impossible_BP), donate=[0])
 
     def _compile(self, function, width: int, modules: tuple, arguments: tuple, donate: list[int]) -> Iterator[Compiled]:
         key = self._key(function, width)
@@ -217,6 +221,7 @@ class Run:
         result.error = (
             f"prompt {result.id}: the target's logits after position {position} are not finite, expected finite numbers; check the weights"
         )
-        result.finish_reason, result.output_ids = "error", []
+        result.finish_reason, result.output_ids, result.acceptance_lengths = "error", [], []
+        result.trace = None if result.trace is None else []
         del self.rows[slot]
         return Finished(row.index, result)

@@ -57,7 +57,11 @@ class OrbaxDirectory:
         for names in _pieces((row.parameter for row in rows), size):
             wanted = {name: checkpointer.PLACEHOLDER for name in self.shapes}
             wanted |= {name: jax.ShapeDtypeStruct(self.shapes[name], self.dtypes[name], sharding=place) for name in names}
-            arrays = checkpointer.load((self.directory / ARRAYS).absolute(), wanted)
+            try:
+                arrays = checkpointer.load((self.directory / ARRAYS).absolute(), wanted)
+            except Exception as error:  # whatever it trips over, the files are not what was written
+                reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+                raise InputError(f"{self.directory / ARRAYS}: cannot be read ({reason}), expected what {MANIFEST} lists") from error
             for name in names:
                 array = arrays.pop(name)
                 yield name, array if dtype is None else array.astype(dtype)

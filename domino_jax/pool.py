@@ -47,13 +47,13 @@ def _positions(chosen_BV: Array, size: int) -> Array:
     """The ascending positions of the `size` true entries of each row. Block counts locate the block of each, then its place in it."""
     B, V = chosen_BV.shape
     blocks = -(-V // BLOCK)
-    chosen_BNX = jnp.pad(chosen_BV, ((0, 0), (0, blocks * BLOCK - V))).reshape(B, blocks, BLOCK)
-    count_BN = chosen_BNX.sum(-1, dtype=jnp.int32)
-    end_BN = jnp.cumsum(count_BN, -1)
+    chosen_BMX = jnp.pad(chosen_BV, ((0, 0), (0, blocks * BLOCK - V))).reshape(B, blocks, BLOCK)
+    count_BM = chosen_BMX.sum(-1, dtype=jnp.int32)
+    end_BM = jnp.cumsum(count_BM, -1)
     rank_C = jnp.arange(size, dtype=jnp.int32)
-    block_BC = (end_BN[:, None, :] <= rank_C[:, None]).sum(-1, dtype=jnp.int32)
-    rank_in_block_BC = rank_C - jnp.take_along_axis(end_BN - count_BN, block_BC, -1)
-    running_BNX = jnp.cumsum(chosen_BNX, -1, dtype=jnp.int32)
-    running_BCX = jnp.take_along_axis(running_BNX, block_BC[..., None], 1)
+    block_BC = (end_BM[:, None, :] <= rank_C[:, None]).sum(-1, dtype=jnp.int32)
+    rank_in_block_BC = rank_C - jnp.take_along_axis(end_BM - count_BM, block_BC, -1)
+    running_BMX = jnp.cumsum(chosen_BMX, -1, dtype=jnp.int32)
+    running_BCX = jnp.take_along_axis(running_BMX, block_BC[..., None], 1)
     place_BC = (running_BCX <= rank_in_block_BC[..., None]).sum(-1, dtype=jnp.int32)
     return block_BC * BLOCK + place_BC

@@ -201,7 +201,9 @@ def compile_ahead(function: Callable, modules: tuple, arguments: tuple, dtype: j
 
     jax.monitoring.register_event_listener(listener)
     started = time.perf_counter()
-    compiled = lower(function, modules, arguments, dtype, donate).compile()
+    try:
+        compiled = lower(function, modules, arguments, dtype, donate).compile()
+    finally:
+        jax.monitoring.unregister_event_listener(listener)
     seconds = time.perf_counter() - started
-    jax.monitoring.unregister_event_listener(listener)
     return Executable(compiled, tuple(jax.tree.leaves(modules)), seconds, bool(hits))

@@ -24,7 +24,7 @@ FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "prompt": (lambda v: isinstance(v, str) and v, "a non-empty text"),
     "messages": (lambda v: isinstance(v, list) and v and all(map(_is_turn, v)), "a non-empty list of turns with role and content"),
     "prompt_ids": (lambda v: isinstance(v, list) and v and all(type(token) is int for token in v), "a non-empty list of token ids"),
-    "id": (lambda v: type(v) in (str, int), "a text or an integer"),
+    "id": (lambda v: type(v) is int or (type(v) is str and v.isprintable()), "an integer or a printable text"),
     "max_new_tokens": (lambda v: type(v) is int and v >= 1, "an integer of at least 1"),
 }
 

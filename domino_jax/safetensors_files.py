@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,6 +82,17 @@ def save(directory: Path, config: TargetConfig | DraftConfig, rows: list[Row], p
         (building / "config.json").write_text(json.dumps(raw, indent=2) + "\n", encoding="utf-8")
         safetensors.numpy.save_file(tensors, building / "model.safetensors", metadata={"format": "pt"})
         (building / "model.safetensors").chmod(0o644)  # the library makes it private
+
+
+def first_quantised(directory: Path) -> str:
+    """ " and NAME is DTYPE" of the first tensor that is no float, or nothing: part of the message that refuses the checkpoint."""
+    for path in sorted(directory.glob("*.safetensors")):
+        with suppress(safetensors.SafetensorError, OSError), safetensors.safe_open(path, framework="numpy") as file:
+            dtypes = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118 (not a dictionary)
+            for name, dtype in dtypes.items():
+                if dtype not in FLOATS:
+                    return f" and {name} is {dtype}"
+    return ""
 
 
 def _shards(directory: Path) -> dict[Path, set[str] | None]:

@@ -14,7 +14,8 @@ def summarize(results: Sequence[Result], seconds: dict[str, float], context: dic
     """Sums and counts of the results. `seconds` are wall clock by stage (load, compile, decode, check); `context` goes first.
 
     tokens_per_second counts the tokens after each row's first over the time from the first of those to the end. The mean
-    acceptance length is over all rounds of all rows, accepted + bonus each, before any cut by a stop or the budget.
+    acceptance length is over all rounds of all rows, accepted + bonus each, before any cut by a stop or the budget; tokens_per_round
+    is after the cuts. time_to_first_token is the mean over prompts of the time from a prompt's turn to its first token.
     """
     lengths = [length for result in results for length in result.acceptance_lengths]
     tokens = sum(len(result.output_ids) for result in results)
@@ -29,6 +30,7 @@ def summarize(results: Sequence[Result], seconds: dict[str, float], context: dic
         "time_to_first_token": sum(result.prefill_seconds for result in results) / len(results) if results else None,
         "rounds": len(lengths),
         "mean_acceptance_length": sum(lengths) / len(lengths) if lengths else None,
+        "tokens_per_round": later / len(lengths) if lengths else None,
         "acceptance_histogram": {str(length): count for length, count in sorted(Counter(lengths).items())},
         "seconds": {stage: round(value, 6) for stage, value in seconds.items()},
         "versions": {name: _version(name) for name in PACKAGES},
@@ -46,7 +48,8 @@ def line(statistics: dict) -> str:
     if statistics["time_to_first_token"] is not None:
         parts.append(f"first token after {statistics['time_to_first_token']:.3f} s")
     if statistics["rounds"]:
-        parts.append(f"{_count(statistics['rounds'], 'round')}, mean acceptance length {statistics['mean_acceptance_length']:.2f}")
+        parts.append(_count(statistics["rounds"], "round"))
+        parts.append(f"mean acceptance length {statistics['mean_acceptance_length']:.2f} (accepted + bonus)")
     return ", ".join(parts)
 
 

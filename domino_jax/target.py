@@ -47,7 +47,7 @@ class TargetLayer(nnx.Module):
         branches = 2 * config.num_hidden_layers
         self.config = config
         self.input_norm_D = nnx.Param(jnp.ones(D, dtype))
-        self.qkv_DKCH = normal(D, K, G + 2, H, fan_in=D)
+        self.qkv_DKXH = normal(D, K, G + 2, H, fan_in=D)
         self.q_norm_H = nnx.Param(jnp.ones(H, dtype))
         self.k_norm_H = nnx.Param(jnp.ones(H, dtype))
         self.out_KGHD = normal(K, G, H, D, fan_in=K * G * H * branches)
@@ -60,15 +60,20 @@ class TargetLayer(nnx.Module):
         config, eps = self.config, self.config.rms_norm_eps
         G = config.queries_per_kv_head
         normed_BTD = layers.rms_norm(x_BTD, self.input_norm_D[...], eps)
-        qkv_BTKCH = jnp.einsum("BTD,DKCH->BTKCH", normed_BTD, self.qkv_DKCH[...])
-        query_BTKGH = layers.rms_norm(qkv_BTKCH[..., :G, :], self.q_norm_H[...], eps)
-        key_BTKH = layers.rms_norm(qkv_BTKCH[..., G, :], self.k_norm_H[...], eps)
+        qkv_BTKXH = jnp.einsum("BTD,DKXH->BTKXH", normed_BTD, self.qkv_DKXH[...])
+        query_BTKGH = layers.rms_norm(qkv_BTKXH[..., :G, :], self.q_norm_H[...], eps)
+        key_BTKH = layers.rms_norm(qkv_BTKXH[..., G, :], self.k_norm_H[...], eps)
         key_BKSH = write(key_BKSH, layers.rope(key_BTKH, position_BT, config.rope_theta), slot_BT)
-        value_BKSH = write(value_BKSH, qkv_BTKCH[..., G + 1, :], slot_BT)
+        # Zero times NaN is NaN: a value that is not finite would reach every row of the block through its mask. It is kept from the
+        # others and marks its own position, where it counts if the token is accepted: no proposal can spoil a position before it.
+        value_BTKH = qkv_BTKXH[..., G + 1, :]
+        finite_BT11 = jnp.isfinite(value_BTKH).all((-2, -1), keepdims=True)
+        value_BKSH = write(value_BKSH, jnp.where(finite_BT11, value_BTKH, 0), slot_BT)
         visible_BTS = jnp.arange(key_BKSH.shape[2]) <= slot_BT[..., None]
         query_BTKGH = layers.rope(query_BTKGH, position_BT, config.rope_theta)
         mixed_BTKGH = layers.attention(query_BTKGH, [(key_BKSH, value_BKSH, visible_BTS)])
         x_BTD = x_BTD + jnp.einsum("BTKGH,KGHD->BTD", mixed_BTKGH, self.out_KGHD[...])
+        x_BTD = jnp.where(finite_BT11[..., 0], x_BTD, jnp.nan)
         normed_BTD = layers.rms_norm(x_BTD, self.post_norm_D[...], eps)
         return x_BTD + layers.swiglu(normed_BTD, self.gate_up_D2F[...], self.down_FD[...]), key_BKSH, value_BKSH
 

@@ -15,7 +15,7 @@ from domino_jax.config import DecoderConfig, DraftConfig, TargetConfig
 
 @dataclass(frozen=True)
 class Row:
-    """`parameter` is a module path such as `layers.0.qkv_DKCH`; `sources` maps published names to published shapes."""
+    """`parameter` is a module path such as `layers.0.qkv_DKXH`; `sources` maps published names to published shapes."""
 
     parameter: str
     sources: dict[str, tuple[int, ...]]
@@ -79,7 +79,7 @@ def target_rows(config: TargetConfig) -> list[Row]:
         rows.append(_plain("embedder.head_VD", "lm_head.weight", V, D))
     for i in range(config.num_hidden_layers):
         shared, qkv = _decoder_layer(config, f"layers.{i}.")
-        rows += [*shared, Row(f"layers.{i}.qkv_DKCH", qkv, pack_qkv, unpack_qkv)]
+        rows += [*shared, Row(f"layers.{i}.qkv_DKXH", qkv, pack_qkv, unpack_qkv)]
     return rows
 
 

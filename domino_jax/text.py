@@ -12,7 +12,7 @@ class Text:
     """The tokenizer of a checkpoint directory."""
 
     def __init__(self, directory: Path):
-        import transformers  # seconds of import that runs on token ids alone never pay
+        import transformers  # seconds of import that a target without a tokenizer never pays
 
         transformers.utils.logging.set_verbosity_error()
         self.directory = directory
@@ -39,6 +39,8 @@ class Text:
             raise InputError(f"{self.directory}: the tokenizer has no chat template, expected one; use --raw for a prompt as it stands")
         try:
             text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, enable_thinking=thinking)
+        except ImportError as error:
+            raise InputError(f"the chat template cannot be rendered ({error}), expected jinja2 to be installed") from None
         except Exception as error:  # whatever a template raises, the messages are what it could not render
             raise InputError(
                 f"{self.directory}: the chat template refuses the messages ({error}), expected role and content of each turn"

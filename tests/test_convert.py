@@ -236,7 +236,7 @@ def test_a_directory_that_holds_the_source_is_never_replaced(out, tmp_path, caps
 def test_a_destination_below_a_file_is_refused(pair, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert convert(pair, tmp_path / "file" / "out") == 2
-    assert f"{tmp_path / 'file'}: cannot be made" in one_line(capsys)
+    assert f"{tmp_path / 'file'}: cannot be written" in one_line(capsys)
 
 
 # --- failures half-way ---

@@ -79,7 +79,7 @@ def test_nothing_else_is_compiled_in_the_round_loop(random_pair):
 def test_random_engines_are_of_the_given_shape_and_seed():
     configs = TargetConfig.from_dict(models.target_config()), DraftConfig.from_dict(models.draft_config())
     one, same, other = (Engine.random(*configs, jax.random.key(seed), "bfloat16") for seed in (0, 0, 1))
-    assert one.target.layers[0].qkv_DKCH.shape == (32, 2, 4, 16)
+    assert one.target.layers[0].qkv_DKXH.shape == (32, 2, 4, 16)
     assert {leaf.dtype for leaf in jax.tree.leaves((one.target, one.drafter))} == {jnp.dtype(jnp.bfloat16)}
     assert one.generate([[1]], max_new_tokens=8)[0].output_ids == same.generate([[1]], max_new_tokens=8)[0].output_ids
     assert one.generate([[1]], max_new_tokens=8)[0].output_ids != other.generate([[1]], max_new_tokens=8)[0].output_ids

@@ -291,19 +291,26 @@ def test_the_context_to_its_last_position(noisy):
 
 
 def test_a_row_whose_logits_are_not_finite_fails_alone(counting_pair, tmp_path):
-    """The embedding of 9 is NaN: who reads a 9 fails, at that round and without text; neighbours go on.
-
-    The round that proposes the 9 fails from its first position on: a NaN value is NaN also under a weight of zero.
-    """
+    """The embedding of 9 is NaN: who reads a 9 fails, at its position and without text; neighbours go on."""
     tensors = safetensors.numpy.load_file(counting_pair[0] / "model.safetensors")
     tensors["model.embed_tokens.weight"][9] = np.nan
     models.write(tmp_path, json.loads((counting_pair[0] / "config.json").read_text()), tensors)
     engine = domino_jax.load(str(tmp_path), str(counting_pair[1]))
     failed, fine, at_once = engine.generate([[4], [20], [1, 9]], max_new_tokens=20)
     assert fine.output_ids == list(range(21, 29))
-    for result, position in ((failed, 1), (at_once, 1)):
+    for result, position in ((failed, 5), (at_once, 1)):
         assert (result.output_ids, result.text, result.finish_reason) == ([], None, "error")
         assert f"position {position} " in result.error
+
+
+def test_a_draft_cannot_spoil_what_comes_before_it(counting_pair, tmp_path):
+    """Token 30 is NaN through and through and only ever proposed: the text is the target's own all the same."""
+    tensors = safetensors.numpy.load_file(counting_pair[0] / "model.safetensors")
+    tensors["model.embed_tokens.weight"][30] = np.nan
+    models.write(tmp_path, json.loads((counting_pair[0] / "config.json").read_text()), tensors)
+    target = domino_jax.load(str(tmp_path))
+    engine = target.with_drafter(ScriptedDrafter(np.full((2, CAPACITY), 30, np.int32), P))
+    assert texts(engine, [[1], [20]]) == texts(target, [[1], [20]]) == [list(range(2, 29)), list(range(21, 29))]
 
 
 def test_check_compares_bit_for_bit_and_names_the_first_difference(noisy, own_text):

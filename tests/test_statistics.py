@@ -86,7 +86,7 @@ def test_failed_rows_are_counted():
 def test_line_says_everything_once():
     assert statistics.line(summary(*TWO)) == (
         "cpu (some cpu), float32, domino draft drafts/one, 2 prompts, 33 tokens, 7.8 tokens/s after the first token, "
-        "first token after 0.375 s, 5 rounds, mean acceptance length 7.20"
+        "first token after 0.375 s, 5 rounds, mean acceptance length 7.20 (accepted + bonus)"
     )
 
 
