@@ -88,11 +88,15 @@ class Started:
 
 @dataclass(frozen=True)
 class Tokens:
-    """New tokens of prompt number `index`, already cut at stops and budget. `text` holds no unfinished character."""
+    """New tokens of prompt number `index`, already cut at stops and budget. `text` holds no unfinished character.
+
+    The first `accepted` of them were proposals; what follows them is the target's bonus token.
+    """
 
     index: int
     ids: tuple[int, ...]
     text: str | None
+    accepted: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """python -m domino_jax.generate: prompts in, text or JSON out. Text goes to stdout, everything else to stderr."""
 
 import argparse
-import dataclasses
 import json
 import sys
 import time
@@ -16,7 +15,8 @@ from domino_jax.capacity import DEFAULT_MAX_NEW_TOKENS
 from domino_jax.drafter import DEFAULT_POOL_SIZE
 from domino_jax.engine import DEFAULT_BATCH_SIZE, DTYPES, Engine, Pair, open_pair
 from domino_jax.errors import InputError
-from domino_jax.events import Compiled, Event, Finished, Prompt, Result, Started, Tokens
+from domino_jax.events import Compiled, Event, Finished, Prompt, Result, Started
+from domino_jax.printers import JsonPrinter, TextPrinter
 from domino_jax.programs import use_compile_cache
 
 EXAMPLE = (  # of the kind that the shipped pair was trained on
@@ -35,11 +35,14 @@ REFUSALS = """what is refused, and the remedy (exit status 2, nothing on stdout)
   a hub id without network              hf download OWNER/NAME --local-dir DIR elsewhere, then pass DIR
   missing, unexpected, misshapen tensor the files and config.json are not of one model: fetch both again
   a drafter for another target          use the target that the drafter was trained for
-  quantised weights, scaled RoPE, sliding layers, other model types     not supported
+  a tied head that differs, head tensors under a plain config, a head without its tensors     fetch both files again
+  quantised weights, scaled RoPE, sliding layers, speculators format, other model types     not supported
+  more proposals than the block has     lower --num-proposals
   text for a target without tokenizer   --prompt-ids, or put the tokenizer's files beside config.json
   a tokenizer without chat template     --raw
-  prompt and new tokens over the context    lower --max-new-tokens, or shorten the prompt
+  prompt and new tokens over the context, or the drafter's    lower --max-new-tokens, or shorten the prompt
   a bad JSONL line                      one object a line with prompt, messages or prompt_ids; optional id, max_new_tokens
+  --draft without --target, --exact with a drafter, --raw with --thinking, --trace without --output json, --show-rounds with it
 exit status: 0 done; 1 --check found a difference or a row failed; 2 bad input; 130 interrupted"""
 
 
@@ -105,6 +108,9 @@ def parser() -> cli.Parser:
     decoding.add_argument("--exact", action="store_true", help=EXACT)
     output = p.add_argument_group("output")
     output.add_argument("--output", choices=["text", "json"], default="text", help="default text; json is one object a line")
+    output.add_argument(
+        "--show-rounds", action="store_true", help="set accepted proposals apart in the text, in colour or brackets; default off"
+    )
     output.add_argument("--trace", action="store_true", help="with --output json: every round's proposals; default off")
     output.add_argument("--stats", choices=["none", "line", "json"], default="line", help="statistics on stderr; default line")
     output.add_argument(
@@ -131,6 +137,7 @@ def refuse_contradictions(arguments: argparse.Namespace) -> None:
             "--raw and --thinking are given together, expected one: thinking is the chat template's",
         ),
         (arguments.trace and arguments.output != "json", "--trace is given without --output json, expected both"),
+        (arguments.show_rounds and arguments.output == "json", "--show-rounds is given with --output json, expected --trace there"),
     ):
         if wrong:
             raise InputError(message)
@@ -146,84 +153,7 @@ def read_requests(arguments: argparse.Namespace) -> list[prompts.Request]:
     return [prompts.from_text(EXAMPLE, "the example prompt")]
 
 
-class TextPrinter:
-    """Answers on stdout: one prompt streams, several come whole and in order under a header each."""
-
-    def __init__(self, names: list[str | int]):
-        self.names, self.streaming = names, len(names) == 1
-        self.pieces: list[list[str]] = [[] for _ in names]
-        self.ended, self.next = [False] * len(names), 0
-
-    def event(self, event: Event) -> None:
-        if isinstance(event, Tokens):
-            piece = self.piece(event)
-            self.pieces[event.index].append(piece)
-            if self.streaming:
-                self.write(piece)
-        elif isinstance(event, Finished):
-            self.ended[event.index] = True
-            if event.result.error:
-                self.pieces[event.index].clear()
-            while self.next < len(self.ended) and self.ended[self.next]:
-                self.answer(self.next)
-                self.next += 1
-
-    def piece(self, event: Tokens) -> str:
-        if event.text is not None:
-            return event.text
-        ids = " ".join(map(str, event.ids))
-        return f" {ids}" if self.pieces[event.index] else ids
-
-    def answer(self, index: int) -> None:
-        if not self.streaming:
-            self.write(f"=== {self.names[index]} ===\n" + "".join(self.pieces[index]))
-        self.write("\n")
-
-    def write(self, text: str) -> None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-
-    def end(self) -> None:
-        """All is written already."""
-
-
-class JsonPrinter:
-    """One object a line, in order, as soon as it is known; with `hold`, when all is (a check adds to them)."""
-
-    def __init__(self, context: dict, hold: bool):
-        self.context, self.hold = context, hold
-        self.waiting: dict[int, Result] = {}
-        self.next = 0
-
-    def event(self, event: Event) -> None:
-        if isinstance(event, Finished):
-            self.waiting[event.index] = event.result
-            if not self.hold:
-                self.end()
-
-    def end(self) -> None:
-        while (result := self.waiting.pop(self.next, None)) is not None:
-            print(json.dumps(record(result, self.context), ensure_ascii=False), flush=True)
-            self.next += 1
-
-
-def record(result: Result, context: dict) -> dict:
-    """The JSON object of one answer."""
-    fields = ("output_ids", "text", "finish_reason", "rounds", "acceptance_lengths", "mean_acceptance_length", "tokens_per_round")
-    entry = {"id": result.id, "prompt_ids": list(result.prompt_ids)} | {name: getattr(result, name) for name in fields}
-    entry |= {"prefill_seconds": round(result.prefill_seconds, 6), "decode_seconds": round(result.decode_seconds, 6)}
-    entry |= {name: context[name] for name in ("draft", "platform", "device", "dtype")}
-    for name in ("error", "check"):
-        if (value := getattr(result, name)) is not None:
-            entry[name] = dataclasses.asdict(value) if name == "check" else value
-    if result.trace is not None:
-        entry["trace"] = [dataclasses.asdict(round) for round in result.trace]
-    return entry
-
-
-def decode(
-    engine: Engine, asked: list[Prompt], options: dict, printer: "TextPrinter | JsonPrinter"
-) -> tuple[list[Result], dict[str, float]]:
+def decode(engine: Engine, asked: list[Prompt], options: dict, printer: TextPrinter | JsonPrinter) -> tuple[list[Result], dict[str, float]]:
     """Runs the prompts, printing as they go -> (results in order, seconds by stage)."""
     seconds = {"compile": 0.0, "decode": 0.0}
     ends = watch(engine.stream(asked, **options), printer, seconds)
@@ -233,7 +163,7 @@ def decode(
     return [results[index] for index in sorted(results)], seconds
 
 
-def watch(events: Iterator[Event], printer: "TextPrinter | JsonPrinter", seconds: dict[str, float]) -> Iterator[Finished]:
+def watch(events: Iterator[Event], printer: TextPrinter | JsonPrinter, seconds: dict[str, float]) -> Iterator[Finished]:
     """Announces compilation, prints answers, keeps `seconds` up to date; lets the ends of answers through."""
     first = None
     for event in events:
@@ -308,7 +238,9 @@ def command(argv: Sequence[str] | None) -> int:
 
     context = describe(arguments, pair, engine, len(asked))
     names = [number if prompt.id is None else prompt.id for number, prompt in enumerate(asked)]
-    printer = TextPrinter(names) if arguments.output == "text" else JsonPrinter(context, hold=arguments.check)
+    printer = JsonPrinter(context, hold=arguments.check)
+    if arguments.output == "text":
+        printer = TextPrinter(names, pair.text, arguments.show_rounds)
     options = {name: getattr(arguments, name) for name in ("max_new_tokens", "max_context", "batch_size", "ignore_eos")}
     results, seconds = decode(engine, asked, {**options, "exact": arguments.exact, "trace": arguments.trace}, printer)
     if arguments.check:

@@ -196,9 +196,9 @@ class Run:
         result.acceptance_lengths.append(accepted + 1)
         if proposals is not None:
             result.trace.append(Round(start, result.output_ids[-1], tuple(proposals.tolist()), accepted))
-        yield from self._emit(slot, row, report[:emitted].tolist(), bool(done), now)
+        yield from self._emit(slot, row, report[:emitted].tolist(), bool(done), now, accepted)
 
-    def _emit(self, slot: int, row: Row, ids: list[int], done: bool, now: float) -> Iterator[Event]:
+    def _emit(self, slot: int, row: Row, ids: list[int], done: bool, now: float, accepted: int = 0) -> Iterator[Event]:
         result = row.result
         result.output_ids += ids
         stopped = done and ids[-1] in self.stop_ids
@@ -207,7 +207,7 @@ class Run:
             piece = row.detokenizer.push(ids[:-1] if stopped else ids)
             if done:
                 piece += row.detokenizer.finish()
-        yield Tokens(row.index, tuple(ids), piece)
+        yield Tokens(row.index, tuple(ids), piece, min(accepted, len(ids)))
         if done:
             result.finish_reason = "stop" if stopped else "length"
             result.decode_seconds = now - row.first_token

@@ -198,7 +198,7 @@ def test_one_answer_and_a_line_end(speak):
 def test_text_is_written_through_at_once(monkeypatch):
     reader = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BufferedWriter(reader), encoding="utf-8"))
-    generate.TextPrinter([0]).event(Tokens(0, (0xC3, 0xA9), "é"))
+    generate.TextPrinter([0], None, show_rounds=False).event(Tokens(0, (0xC3, 0xA9), "é"))
     assert reader.getvalue() == "é".encode()
 
 

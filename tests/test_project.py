@@ -12,7 +12,7 @@ FLOORS = [
     {"errors"},
     {"config", "directories", "events"},
     {"layers", "cache", "text", "capacity", "pool", "verify"},
-    {"target", "dflash", "domino", "tensors", "prompts", "statistics", "cli"},
+    {"target", "dflash", "domino", "tensors", "prompts", "printers", "statistics", "cli"},
     {"drafter", "safetensors_files", "orbax_store"},
     {"programs", "checkpoint"},
     {"loop"},

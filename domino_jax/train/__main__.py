@@ -1,5 +1,6 @@
 """python -m domino_jax.train: trains a DFlash or Domino drafter for a target, resumes by itself, exports the published layout."""
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -18,7 +19,7 @@ from domino_jax.text import Text, stop_ids
 from domino_jax.train import drafters, objective, run
 from domino_jax.train.data import Batches, read_examples
 from domino_jax.train.drafters import DrafterUpdate, Objective
-from domino_jax.train.features import FeatureBatches
+from domino_jax.train.features import FeatureBatches, layer_ids
 from domino_jax.train.optimizer import Optimization
 from domino_jax.train.run import State
 
@@ -51,7 +52,9 @@ def parser() -> cli.Parser:
     shape.add_argument("--unshifted", action="store_true", help="Domino in the DFlash label layout; default shifted")
     how = p.add_argument_group("objective")
     how.add_argument("--anchors", type=cli.number(1), default=256, metavar="N", help="blocks a sequence; default 256")
-    how.add_argument("--chunk", type=cli.number(1), default=32, metavar="N", help="blocks worked through at once; default 32")
+    how.add_argument(
+        "--chunk", type=cli.number(1), metavar="N", help="blocks worked through at once; default the most up to 32 that divide --anchors"
+    )
     how.add_argument("--gamma", type=float, default=7.0, help="decay over a block, 0 for none; default 7 (4 suits blocks of 8)")
     how.add_argument("--lambda-start", type=float, default=1.0, help="weight of the base loss at first; default 1")
     how.add_argument("--lambda-ratio", type=float, default=1.0, help="share of the run over which it falls to 0; default 1")
@@ -85,10 +88,14 @@ def refuse_contradictions(arguments) -> None:
         (not 0 <= arguments.lambda_start <= 1, f"--lambda-start is {arguments.lambda_start}, expected 0 to 1"),
         (not 0 < arguments.lambda_ratio <= 1, f"--lambda-ratio is {arguments.lambda_ratio}, expected more than 0, up to 1"),
         (not 0 <= arguments.warmup_ratio < 1, f"--warmup-ratio is {arguments.warmup_ratio}, expected 0 to less than 1"),
-        (not arguments.learning_rate > 0, f"--learning-rate is {arguments.learning_rate}, expected a positive number"),
+        (not 0 < arguments.learning_rate < math.inf, f"--learning-rate is {arguments.learning_rate}, expected a positive number"),
         (not arguments.clip > 0, f"--clip is {arguments.clip}, expected a positive number"),
+        (not 0 <= arguments.weight_decay < math.inf, f"--weight-decay is {arguments.weight_decay}, expected 0 or more"),
         (not arguments.gamma >= 0, f"--gamma is {arguments.gamma}, expected 0 or more"),
-        (arguments.minutes is not None and not arguments.minutes > 0, f"--minutes is {arguments.minutes}, expected a positive number"),
+        (
+            arguments.minutes is not None and not 0 < arguments.minutes < math.inf,
+            f"--minutes is {arguments.minutes}, expected a positive number",
+        ),
     ):
         if wrong:
             raise InputError(message)
@@ -103,12 +110,8 @@ def spread(layers: int, target_layers: int) -> list[int]:
 
 def drafter_config(arguments, target: TargetConfig) -> DraftConfig:
     """The shape asked for, its width and heads the target's. Raises InputError as for a config.json that says the same."""
-    ids = spread(arguments.layers, target.num_hidden_layers)
-    if arguments.target_layer_ids:
-        try:
-            ids = [int(word) for word in arguments.target_layer_ids.replace(",", " ").split()]
-        except ValueError:
-            raise InputError(f'--target-layer-ids is {arguments.target_layer_ids!r}, expected numbers such as "1 9 17"') from None
+    words = arguments.target_layer_ids
+    ids = spread(arguments.layers, target.num_hidden_layers) if words is None else layer_ids(words)
     decoder = {name: value for name, value in asdict(target).items() if name != "tie_word_embeddings"}
     domino = None
     if arguments.projector == "domino":
@@ -137,6 +140,8 @@ def warm_start(arguments, target: TargetConfig) -> tuple[DraftConfig, dict[str, 
 
 
 def open_batches(arguments, target: checkpoint.Checkpoint, config: DraftConfig) -> Batches | FeatureBatches:
+    if arguments.batch_size % jax.device_count():
+        raise InputError(f"--batch-size is {arguments.batch_size}, expected a multiple of the {jax.device_count()} devices")
     if arguments.features is not None:
         return FeatureBatches(arguments.features, config, arguments.batch_size, arguments.seed)
     text = Text.load(target.directory)
@@ -146,8 +151,6 @@ def open_batches(arguments, target: checkpoint.Checkpoint, config: DraftConfig) 
         f"{len(examples)} sequences, {len(examples.tokens)} tokens, {int(examples.supervised.sum())} of them supervised"
         + f"; {examples.dropped} left out, without two supervised tokens in a row" * bool(examples.dropped)
     )
-    if arguments.batch_size % jax.device_count():
-        raise InputError(f"--batch-size is {arguments.batch_size}, expected a multiple of the {jax.device_count()} devices")
     return Batches(examples, arguments.batch_size, arguments.max_length, arguments.seed)
 
 
@@ -174,7 +177,8 @@ def command(argv: Sequence[str] | None) -> int:
         config = drafter_config(arguments, opened.config)
         check_pair(opened.config, config, "the drafter asked for")
         parameters = drafters.random_parameters(config, arguments.seed)
-    goal = Objective(arguments.anchors, arguments.chunk, arguments.gamma or None, arguments.lambda_start, arguments.lambda_ratio)
+    chunk = arguments.chunk or max(n for n in range(1, 33) if arguments.anchors % n == 0)
+    goal = Objective(arguments.anchors, chunk, arguments.gamma or None, arguments.lambda_start, arguments.lambda_ratio)
     optimization = Optimization(arguments.learning_rate, arguments.warmup_ratio, clip=arguments.clip, weight_decay=arguments.weight_decay)
     batches = open_batches(arguments, opened, config)
     target = checkpoint.load(opened, dtype, cli.progress("loading"))
@@ -192,7 +196,8 @@ def command(argv: Sequence[str] | None) -> int:
         cli.say(f"{steps} updates fit into {arguments.minutes} minutes")
     identity = {"target": asdict(opened.config), "draft": asdict(config), "objective": asdict(goal), "optimization": asdict(optimization),
                 "steps": steps, "batch_size": arguments.batch_size, "accumulate": arguments.accumulate, "seed": arguments.seed,
-                "max_length": arguments.max_length, "dtype": dtype.name, "sequences": len(batches.examples)}  # fmt: skip
+                "max_length": arguments.max_length, "init": arguments.init, "dtype": dtype.name,
+                "sequences": len(batches.examples)}  # fmt: skip
     history = run.Run(arguments.out, identity)
     update, step, state = course(steps)
     tokens = arguments.batch_size * arguments.accumulate * batches.max_length

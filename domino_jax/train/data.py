@@ -17,7 +17,7 @@ import numpy as np
 from domino_jax.errors import InputError
 from domino_jax.text import Text
 
-KINDS = (("prompt_ids", "output_ids"), ("messages",), ("prompt", "answer"), ("text",))
+KINDS = ({"prompt_ids": list, "output_ids": list}, {"messages": list}, {"prompt": str, "answer": str}, {"text": str})
 
 
 @dataclass(frozen=True)
@@ -74,30 +74,38 @@ def sequences(path: Path, text: Text | None, stop_ids: tuple[int, ...], vocab_si
             entry = json.loads(line)
         except ValueError as error:
             raise InputError(f"{where}: is not JSON ({error}), expected an object") from None
-        kind = next((keys for keys in KINDS if isinstance(entry, dict) and all(key in entry for key in keys)), None)
+        kind = next((kind for kind in KINDS if isinstance(entry, dict) and kind.keys() <= entry.keys()), None)
         if kind is None:
             raise InputError(f"{where}: is no training sequence, expected an object with {', or '.join(' and '.join(k) for k in KINDS)}")
-        for prompt, answer in _tokenize(entry, kind, text, stop_ids, where):
+        for key, expected in kind.items():
+            if not isinstance(entry[key], expected):
+                raise InputError(f"{where}: {key} is {json.dumps(entry[key])}, expected a {'list' if expected is list else 'text'}")
+        try:
+            pairs = list(_tokenize({key: entry[key] for key in kind}, text, stop_ids))
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+        for prompt, answer in pairs:
             for token in (*prompt, *answer):
                 if type(token) is not int or not 0 <= token < vocab_size:
                     raise InputError(f"{where}: token id {token} is outside the vocabulary, expected an integer from 0 to {vocab_size - 1}")
             yield prompt, answer
 
 
-def _tokenize(entry: dict, kind: tuple[str, ...], text: Text | None, stop_ids: tuple[int, ...], where: str):
-    if kind == ("prompt_ids", "output_ids"):
+def _tokenize(entry: dict, text: Text | None, stop_ids: tuple[int, ...]) -> Iterator[tuple[list[int], list[int]]]:
+    if "prompt_ids" in entry:
         yield entry["prompt_ids"], entry["output_ids"]
         return
     if text is None:
-        raise InputError(f"{where}: holds text but the target's directory has no tokenizer, expected prompt_ids and output_ids")
-    if kind == ("text",):
+        raise InputError("holds text but the target's directory has no tokenizer, expected prompt_ids and output_ids")
+    if "messages" in entry:
+        messages = entry["messages"]
+    elif "prompt" in entry:
+        messages = [{"role": "user", "content": entry["prompt"]}, {"role": "assistant", "content": entry["answer"]}]
+    else:
         yield [], text.encode(entry["text"])
         return
-    messages = entry.get("messages")
-    if messages is None:
-        messages = [{"role": "user", "content": entry["prompt"]}, {"role": "assistant", "content": entry["answer"]}]
-    if not (isinstance(messages, list) and all(isinstance(turn, dict) and {"role", "content"} <= turn.keys() for turn in messages)):
-        raise InputError(f"{where}: messages are malformed, expected a list of objects with role and content")
+    if not all(isinstance(turn, dict) and all(isinstance(turn.get(key), str) for key in ("role", "content")) for turn in messages):
+        raise InputError("messages are malformed, expected a list of objects with role and content, both texts")
     for i, turn in enumerate(messages):
         if turn["role"] == "assistant" and i:
             yield text.encode_chat(messages[:i]), text.encode(turn["content"]) + list(stop_ids[:1])

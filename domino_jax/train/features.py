@@ -49,6 +49,14 @@ class FeatureBatches(Batches):
         return tokens, supervised.astype(bool), tuple(np.split(hidden, len(self.record["layer_ids"]), -1))
 
 
+def layer_ids(words: str) -> tuple[int, ...]:
+    """The value of `--target-layer-ids`."""
+    try:
+        return tuple(int(word) for word in words.replace(",", " ").split())
+    except ValueError:
+        raise InputError(f'--target-layer-ids is {words!r}, expected numbers such as "1 9 17"') from None
+
+
 def command(argv: Sequence[str] | None) -> int:
     p = cli.Parser(prog="python -m domino_jax.train.features", description="Writes the target's features of training sequences to files.")
     p.add_argument("--target", required=True, metavar="PATH", help="directory or hub id of the target")
@@ -60,7 +68,7 @@ def command(argv: Sequence[str] | None) -> int:
     p.add_argument("--dtype", choices=["auto", *DTYPES], default="auto", help="default auto")
     p.add_argument("--debug", action="store_true", help="show tracebacks; default off")
     arguments = p.parse(argv)
-    ids = tuple(int(word) for word in arguments.target_layer_ids.replace(",", " ").split())
+    ids = layer_ids(arguments.target_layer_ids)
     opened = checkpoint.open_target(arguments.target)
     if not ids or not all(0 <= i < opened.config.num_hidden_layers for i in ids):
         raise InputError(f"--target-layer-ids is {list(ids)}, expected numbers from 0 to {opened.config.num_hidden_layers - 1}")
@@ -92,5 +100,9 @@ def write(out: Path, target, ids: tuple[int, ...], examples, rows: int, max_leng
     (out / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")  # last: without it nothing is loaded
 
 
+def main(argv: Sequence[str] | None = None) -> int:
+    return cli.run(command, argv)
+
+
 if __name__ == "__main__":
-    sys.exit(cli.run(command, None))
+    sys.exit(main())

@@ -17,6 +17,7 @@ from domino_jax.events import Finished, Prompt
 
 IGNORED = ("answer", "template")  # problem files have them
 FLUSH_EVERY = 64
+START = b'{"id": '  # of every line
 
 
 def finished(out: Path, asked: Sequence[Prompt]) -> set[int]:
@@ -35,7 +36,10 @@ def finished(out: Path, asked: Sequence[Prompt]) -> set[int]:
         if not (isinstance(index, int) and 0 <= index < len(asked) and asked[index].ids == prompt_ids):
             raise InputError(f"{out}, line {number}: is the answer to another prompt, expected the file that this --prompts made")
         ids.add(index)
-    if len(whole) < len(data):
+    torn = data[len(whole) :]
+    if torn[: len(START)] != START[: len(torn)]:
+        raise InputError(f"{out}: ends in a line that is no answer of this command, expected another --out")
+    if torn:
         os.truncate(out, len(whole))
     return ids
 
