@@ -59,7 +59,7 @@ def right(text: str | None, answer: str) -> bool:
     return text.strip() == answer.strip()
 
 
-def read_answers(path: str, count: int) -> list[str] | None:
+def read_answers(path: str) -> list[str] | None:
     """The `answer` of each line, or None if the file gives none."""
     lines = [line for line in Path(path).expanduser().read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
     answers = [json.loads(line).get("answer") for line in lines]
@@ -176,7 +176,7 @@ def parser() -> cli.Parser:
 def command(argv: Sequence[str] | None) -> int:
     arguments = parser().parse(argv)
     requests = prompts.from_file(arguments.prompts, besides=("answer", "template"))
-    answers = read_answers(arguments.prompts, len(requests))
+    answers = read_answers(arguments.prompts)
     pairs = [
         open_pair(arguments.target, draft, arguments.dtype, arguments.num_proposals, arguments.pool_size) for draft in arguments.draft
     ] or [open_pair(arguments.target, None, arguments.dtype)]

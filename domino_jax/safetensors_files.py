@@ -88,7 +88,7 @@ def first_quantised(directory: Path) -> str:
     """ " and NAME is DTYPE" of the first tensor that is no float, or nothing: part of the message that refuses the checkpoint."""
     for path in sorted(directory.glob("*.safetensors")):
         with suppress(safetensors.SafetensorError, OSError), safetensors.safe_open(path, framework="numpy") as file:
-            dtypes = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118 (not a dictionary)
+            dtypes = {name: file.get_slice(name).get_dtype() for name in sorted(file.keys())}
             for name, dtype in dtypes.items():
                 if dtype not in FLOATS:
                     return f" and {name} is {dtype}"
@@ -124,7 +124,7 @@ def _header(path: Path, held: set[str] | None) -> dict[str, Tensor]:
     tensors = {}
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
-            for name in file.keys():  # noqa: SIM118 (not a dictionary)
+            for name in sorted(file.keys()):
                 view = file.get_slice(name)
                 if view.get_dtype() not in FLOATS:
                     raise InputError(

@@ -78,5 +78,5 @@ def test_pretraining_learns_resumes_and_writes_a_target(tmp_path, monkeypatch, c
     assert len(losses) == 16
     assert losses[-1] < losses[0] - 0.5
     assert open_any(tmp_path / "run" / "target").config == small
-    assert json.loads((tmp_path / "run" / "target" / "generation_config.json").read_text()) == {"eos_token_id": [4096, 4098]}
+    assert json.loads((tmp_path / "run" / "target" / "generation_config.json").read_text()) == {"eos_token_id": [4098, 4096]}
     assert np.isfinite(losses).all()

@@ -113,8 +113,9 @@ def save(directory: Path, state: State, tokenizer: Path) -> None:
     safetensors_files.save(directory, CONFIG, target_rows(CONFIG), parameters, jnp.bfloat16)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (directory / name).write_bytes((tokenizer / name).read_bytes())
-    stop = json.loads((tokenizer / "tokenizer.json").read_text(encoding="utf-8"))["added_tokens"]
-    ids = [token["id"] for token in stop if token["content"] in ("<|im_end|>", "<|endoftext|>")]
+    added = json.loads((tokenizer / "tokenizer.json").read_text(encoding="utf-8"))["added_tokens"]
+    number = {token["content"]: token["id"] for token in added}
+    ids = [number["<|im_end|>"], number["<|endoftext|>"]]  # first the one that ends a turn
     (directory / "generation_config.json").write_text(json.dumps({"eos_token_id": ids}) + "\n", encoding="utf-8")
 
 
