@@ -21,6 +21,7 @@ from jax import Array, lax
 from domino_jax import layers
 from domino_jax.config import DraftConfig
 from domino_jax.pool import select_pool
+from domino_jax.sampling import SamplingState, draw, perturbed
 
 
 class DominoHead(nnx.Module):
@@ -43,16 +44,27 @@ class DominoHead(nnx.Module):
         return layers.gru_cell(input_B3R, state_BR, self.recurrent_R3R[...])
 
 
-def rollout(head: DominoHead, embed, base_BPV: Array, hidden_BPD: Array, verified_B: Array, prefix: int, pool_size: int) -> Array:
+def rollout(
+    head: DominoHead,
+    embed,
+    base_BPV: Array,
+    hidden_BPD: Array,
+    verified_B: Array,
+    prefix: int,
+    pool_size: int,
+    sampling: SamplingState | None = None,
+    noise_BPV: Array | None = None,
+) -> Array:
     """The proposals of one block -> int32 [B, P]. `embed` maps token ids to embeddings; `prefix` proposals are uncorrected.
 
-    `pool_size` 0, or the vocabulary or more, corrects over the whole vocabulary.
+    `pool_size` 0, or the vocabulary or more, corrects over the whole vocabulary. With `sampling` tokens are drawn, with the
+    noise of their positions, instead of the largest taken.
     """
     P, V = base_BPV.shape[1:]
-    prefix_BP = jnp.argmax(base_BPV[:, :prefix], -1).astype(jnp.int32)
+    prefix_BP = draw(base_BPV[:, :prefix], None if noise_BPV is None else noise_BPV[:, :prefix], sampling)
     if prefix >= P:
         return prefix_BP
-    walk = Walk(head, embed, base_BPV, hidden_BPD)
+    walk = Walk(head, embed, base_BPV, hidden_BPD, sampling, noise_BPV)
     carry = walk.prime(verified_B, prefix_BP)
     if not 0 < pool_size < V:
         return jnp.concatenate([prefix_BP, walk.over_vocabulary(carry, prefix, P)[1]], 1)
@@ -62,16 +74,25 @@ def rollout(head: DominoHead, embed, base_BPV: Array, hidden_BPD: Array, verifie
     start = max(prefix, 1)
     tokens = [prefix_BP, first_BP]
     if start < P:
-        tokens.append(walk.over_pool(carry, start, P, select_pool(base_BPV[:, start:].max(1), pool_size))[1])
+        score_BPV = perturbed(base_BPV, noise_BPV, sampling)
+        tokens.append(walk.over_pool(carry, start, P, select_pool(score_BPV[:, start:].max(1), pool_size))[1])
     return jnp.concatenate(tokens, 1)
 
 
 class Walk:
     """The walk over the corrected positions of one block. Its carry is (GRU state, the newest token, not yet read)."""
 
-    def __init__(self, head: DominoHead, embed, base_BPV: Array, hidden_BPD: Array):
+    def __init__(
+        self,
+        head: DominoHead,
+        embed,
+        base_BPV: Array,
+        hidden_BPD: Array,
+        sampling: SamplingState | None,
+        noise_BPV: Array | None,
+    ):
         w1_hidden_DE, self.w1_state_RE = jnp.split(head.w1_XE[...], [hidden_BPD.shape[-1]])
-        self.head, self.embed, self.base_BPV = head, embed, base_BPV
+        self.head, self.embed, self.base_BPV, self.sampling, self.noise_BPV = head, embed, base_BPV, sampling, noise_BPV
         # z's part of W1 for all positions at once. Float32 from here on: correction sums are never rounded to the model's dtype.
         self.hidden_BPE = jnp.einsum("BPD,DE->BPE", hidden_BPD, w1_hidden_DE, preferred_element_type=jnp.float32)
 
@@ -92,31 +113,36 @@ class Walk:
         """Proposals start..stop-1, each corrected over the whole vocabulary -> (carry, int32 [B, stop - start])."""
         w2_VE = self.head.w2_VE[...]
 
-        def choose(inner_BE, base_BV):
-            correction_BV = jnp.einsum("BE,VE->BV", inner_BE, w2_VE, preferred_element_type=jnp.float32)
-            return jnp.argmax(base_BV.astype(jnp.float32) + correction_BV, -1).astype(jnp.int32)
+        def correct(inner_BE):
+            return jnp.einsum("BE,VE->BV", inner_BE, w2_VE, preferred_element_type=jnp.float32)
 
-        return self._scan(carry, self.base_BPV[:, start:stop], self.hidden_BPE[:, start:stop], choose)
+        noise_BPV = None if self.noise_BPV is None else self.noise_BPV[:, start:stop]
+        return self._scan(carry, start, stop, self.base_BPV[:, start:stop], noise_BPV, correct)
 
     def over_pool(self, carry: tuple[Array, Array], start: int, stop: int, pool_BC: Array) -> tuple[tuple[Array, Array], Array]:
         """The same, choosing among each row's pool. Its ids ascend, so a tie goes to the lowest."""
-        base_BPC = jnp.take_along_axis(self.base_BPV[:, start:stop], pool_BC[:, None], -1)
         w2_BCE = self.head.w2_VE[...][pool_BC]
 
-        def choose(inner_BE, base_BC):
-            correction_BC = jnp.einsum("BE,BCE->BC", inner_BE, w2_BCE, preferred_element_type=jnp.float32)
-            choice_B = jnp.argmax(base_BC.astype(jnp.float32) + correction_BC, -1)
-            return jnp.take_along_axis(pool_BC, choice_B[:, None], -1)[:, 0]
+        def correct(inner_BE):
+            return jnp.einsum("BE,BCE->BC", inner_BE, w2_BCE, preferred_element_type=jnp.float32)
 
-        return self._scan(carry, base_BPC, self.hidden_BPE[:, start:stop], choose)
+        def of_pool(a_BPV):
+            return None if a_BPV is None else jnp.take_along_axis(a_BPV[:, start:stop], pool_BC[:, None], -1)
 
-    def _scan(self, carry, base_BPC: Array, hidden_BPE: Array, choose):
+        return self._scan(carry, start, stop, of_pool(self.base_BPV), of_pool(self.noise_BPV), correct, pool_BC)
+
+    def _scan(self, carry, start: int, stop: int, base_BPC: Array, noise_BPC: Array | None, correct, pool_BC: Array | None = None):
+        """The feedback: read the newest token, correct the next position's logits, choose. `pool_BC` turns a choice into an id."""
+
         def step(carry, at):
-            state_BR, token_B = carry
-            base_BC, hidden_BE = at
+            (state_BR, token_B), (base_BC, hidden_BE, noise_BC) = carry, at
             state_BR = self.head.read(self.embed(token_B), state_BR)
-            token_B = choose(self.inner(state_BR, hidden_BE), base_BC)
+            logits_BC = base_BC.astype(jnp.float32) + correct(self.inner(state_BR, hidden_BE))
+            token_B = draw(logits_BC[:, None], None if noise_BC is None else noise_BC[:, None], self.sampling)[:, 0]
+            if pool_BC is not None:
+                token_B = jnp.take_along_axis(pool_BC, token_B[:, None], -1)[:, 0]
             return (state_BR, token_B), token_B
 
-        carry, tokens_PB = lax.scan(step, carry, (base_BPC.swapaxes(0, 1), hidden_BPE.swapaxes(0, 1)))
+        along_P = jax.tree.map(lambda a: a.swapaxes(0, 1), (base_BPC, self.hidden_BPE[:, start:stop], noise_BPC))
+        carry, tokens_PB = lax.scan(step, carry, along_P)
         return carry, tokens_PB.T

@@ -12,6 +12,7 @@ from domino_jax.config import DraftConfig
 from domino_jax.dflash import DFlash
 from domino_jax.domino import DominoHead
 from domino_jax.errors import InputError
+from domino_jax.sampling import SamplingState, draw, noise
 from domino_jax.target import Embedder
 
 DEFAULT_POOL_SIZE = 2048
@@ -30,7 +31,14 @@ class Drafter(Protocol):
         """Takes in one chunk of one row's prompt: the features ([1, T, D] each) of the positions `slot_1T`."""
 
     def propose(
-        self, embedder: Embedder, cache: KVCache, features: tuple[Array, ...], slot_BT: Array, length_B: Array, verified_B: Array
+        self,
+        embedder: Embedder,
+        cache: KVCache,
+        features: tuple[Array, ...],
+        slot_BT: Array,
+        length_B: Array,
+        verified_B: Array,
+        sampling: SamplingState | None = None,
     ) -> tuple[Array, KVCache]:
         """Takes in the features of the last round, then proposes what follows `verified` at position `length` -> int32 [B, P]."""
 
@@ -69,17 +77,20 @@ class BlockDrafter(nnx.Module):
         one = cache.row(row, cleared=slot_1T[0, 0] == 0)
         return cache.with_row(row, self.backbone.write_context(features, slot_1T, one))
 
-    def propose(self, embedder, cache, features, slot_BT, length_B, verified_B):
+    def propose(self, embedder, cache, features, slot_BT, length_B, verified_B, sampling=None):
         config, P = self.config, self.num_proposals
         masks_BT = jnp.full((verified_B.shape[0], config.block_size - 1), config.mask_token_id, jnp.int32)
         block_BTD = embedder.encode(jnp.concatenate([verified_B[:, None], masks_BT], 1))
         hidden_BTD, cache = self.backbone.block(block_BTD, features, slot_BT, length_B, cache)
         hidden_BPD = hidden_BTD[:, config.first_row : config.first_row + P]
-        base_BPV = embedder.decode(hidden_BPD)
+        base_BPV, noise_BPV = embedder.decode(hidden_BPD), None
+        if sampling is not None:
+            noise_BPV = noise(sampling.seed_B, length_B[:, None] + 1 + jnp.arange(P), config.vocab_size)
         if self.head is None:
-            return jnp.argmax(base_BPV, -1).astype(jnp.int32), cache
-        prefix = config.domino.pure_draft_prefix_len
-        return domino.rollout(self.head, embedder.encode, base_BPV, hidden_BPD, verified_B, prefix, self.pool_size), cache
+            return draw(base_BPV, noise_BPV, sampling), cache
+        prefix, pool = config.domino.pure_draft_prefix_len, self.pool_size
+        proposals_BP = domino.rollout(self.head, embedder.encode, base_BPV, hidden_BPD, verified_B, prefix, pool, sampling, noise_BPV)
+        return proposals_BP, cache
 
 
 class ScriptedDrafter(nnx.Module):
@@ -98,6 +109,6 @@ class ScriptedDrafter(nnx.Module):
     def prefill(self, cache, features, row, slot_1T):
         return cache
 
-    def propose(self, embedder, cache, features, slot_BT, length_B, verified_B):
+    def propose(self, embedder, cache, features, slot_BT, length_B, verified_B, sampling=None):
         position_BP = length_B[:, None] + 1 + jnp.arange(self.num_proposals)
         return jnp.take_along_axis(self.script_BS[...], position_BP, 1, mode="fill", fill_value=-1), cache

@@ -22,6 +22,7 @@ from domino_jax.errors import InputError
 from domino_jax.events import Check, Event, Finished, Prompt, Result
 from domino_jax.loop import Run
 from domino_jax.programs import Executable
+from domino_jax.sampling import Sampling
 from domino_jax.target import Target
 from domino_jax.text import Text, stop_ids
 
@@ -100,13 +101,20 @@ class Engine:
         ignore_eos: bool = False,
         exact: bool = False,
         trace: bool = False,
+        temperature: float = 0.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        seed: int = 0,
     ) -> Iterator[Event]:
-        """Decodes greedily; yields `Compiled`, `Started`, `Tokens` and `Finished` events as they happen.
+        """Decodes greedily, or draws; yields `Compiled`, `Started`, `Tokens` and `Finished` events as they happen.
 
         max_new_tokens: None is 512, cut to what the context leaves; a number that the context cannot hold is refused.
         max_context: positions a row may use; None is the model's `max_position_embeddings`, and cache for no more than needed.
         batch_size: rows decoded together; None is min(prompts, 8).
         exact: check mode, one token a round through the verify program. trace: keep every round's proposals.
+        temperature: 0 is greedy. top_k, top_p, min_p: filters, in this order; 0, 1 and 0 are off. seed: a prompt's text is a function
+        of it, with any drafter and with none. A prompt's own `sampling` goes before these.
         Raises InputError before any work for a prompt that is empty, out of the vocabulary, or does not fit.
         """
         if isinstance(prompts, str):
@@ -118,17 +126,27 @@ class Engine:
         batch = min(len(prompts), DEFAULT_BATCH_SIZE) if batch_size is None else batch_size
         if batch < 1:
             raise InputError(f"batch_size is {batch}, expected at least 1")
-        return self._run(plan, batch, () if ignore_eos else self.stop_ids, exact, trace).events()
+        default = Sampling(temperature, top_k, top_p, min_p, seed)
+        samplings = [dataclasses.replace(default, **(prompt.sampling or {})) for prompt in prompts]
+        return self._run(plan, batch, () if ignore_eos else self.stop_ids, exact, trace, samplings).events()
 
     def plan(self, prompts: Sequence[Prompt], max_new_tokens: int | None = None, max_context: int | None = None) -> capacity.Plan:
         """Budgets, chunks and capacity of a run; raises InputError for what cannot be served."""
         draft_config = getattr(self.drafter, "config", None)
         return capacity.plan(prompts, self.target.config, draft_config, self.num_proposals, max_new_tokens, max_context)
 
-    def _run(self, plan: capacity.Plan, batch: int, stops: tuple[int, ...], exact: bool, trace: bool = False) -> Run:
+    def _run(
+        self,
+        plan: capacity.Plan,
+        batch: int,
+        stops: tuple[int, ...],
+        exact: bool,
+        trace: bool = False,
+        samplings: Sequence[Sampling] = (),
+    ) -> Run:
         drafter = None if exact else self.drafter
         width = self.num_proposals if drafter or exact else 0
-        return Run(self.target, drafter, self.dtype, plan, batch, width, stops, self.executables, self.text, trace)
+        return Run(self.target, drafter, self.dtype, plan, batch, width, stops, self.executables, samplings, self.text, trace)
 
     def check(
         self, results: Sequence[Result], prompts: Sequence[Prompt], watch: Callable[[Event], None] = lambda event: None, **options

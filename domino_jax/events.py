@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 class Prompt:
     """Token ids to continue. `max_new_tokens` None: what the run says. `id` None: its place among the prompts.
 
-    `where` names it in errors, if it came from somewhere (a file and line, an option).
+    `sampling` holds what differs from the run's: temperature, top_k, top_p, min_p, seed. `where` names the prompt in errors, if it
+    came from somewhere (a file and line, an option).
     """
 
     ids: tuple[int, ...]
     id: str | int | None = None
     max_new_tokens: int | None = None
     where: str | None = None
+    sampling: dict[str, float | int] | None = None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from domino_jax.errors import InputError
 from domino_jax.events import Compiled, Event, Finished, Prompt, Result, Started
 from domino_jax.printers import JsonPrinter, TextPrinter
 from domino_jax.programs import use_compile_cache
+from domino_jax.sampling import GREEDY, VALID, Sampling
 
 EXAMPLE = (  # of the kind that the shipped pair was trained on
     "Zoltan drives to the market with 6 crates of tomato relish, and each crate holds 15 jars. Before lunch 74 jars are sold. "
@@ -41,7 +42,8 @@ REFUSALS = """what is refused, and the remedy (exit status 2, nothing on stdout)
   text for a target without tokenizer   --prompt-ids, or put the tokenizer's files beside config.json
   a tokenizer without chat template     --raw
   prompt and new tokens over the context, or the drafter's    lower --max-new-tokens, or shorten the prompt
-  a bad JSONL line                      one object a line with prompt, messages or prompt_ids; optional id, max_new_tokens
+  a bad JSONL line                      one object a line with prompt, messages or prompt_ids; optional id, max_new_tokens,
+                                        temperature, top_k, top_p, min_p, seed
   --draft without --target, --exact with a drafter, --raw with --thinking, --trace without --output json, --show-rounds with it
 exit status: 0 done; 1 --check found a difference or a row failed; 2 bad input; 130 interrupted"""
 
@@ -103,6 +105,10 @@ def parser() -> cli.Parser:
         metavar="N",
         help="positions a row may use, all of them cached; default no more than the prompts need",
     )
+    for name, (_, expected) in VALID.items():
+        option, default = "--" + name.replace("_", "-"), getattr(GREEDY, name)
+        kind = int if isinstance(default, int) else float
+        decoding.add_argument(option, type=kind, default=default, metavar="X", help=f"{expected}; default {default}")
     decoding.add_argument("--ignore-eos", action="store_true", help="go on after stop tokens; default off")
     decoding.add_argument("--check", action="store_true", help="decode again in check mode and compare, bit for bit; default off")
     decoding.add_argument("--exact", action="store_true", help=EXACT)
@@ -195,6 +201,17 @@ def notes(pair: Pair, engine: Engine, exact: bool) -> Iterator[str]:
         yield f"check mode, {engine.num_proposals + 1} positions a round for one token; the step program (without --exact) is faster"
 
 
+def sampling_options(arguments: argparse.Namespace, requests: list[prompts.Request]) -> dict[str, float | int]:
+    """The engine's sampling options. Raises InputError for impossible values, and for filters that nothing would use."""
+    given = {name: getattr(arguments, name) for name in VALID}
+    Sampling(**given)
+    used = given["temperature"] > 0 or any((request.sampling or {}).get("temperature") for request in requests)
+    idle = [name for name in VALID if given[name] != getattr(GREEDY, name) and not used]
+    if idle:
+        raise InputError(f"--{idle[0].replace('_', '-')} is given and nothing is sampled, expected also a --temperature above 0")
+    return given
+
+
 def shipped_or_given(arguments: argparse.Namespace) -> tuple[str, str | None]:
     """The target's and the drafter's place; without --target the pair that comes with the package."""
     draft = demo.DRAFT if arguments.target is None and arguments.draft is None else arguments.draft
@@ -215,6 +232,7 @@ def describe(arguments: argparse.Namespace, pair: Pair, engine: Engine, count: i
         "batch_size": arguments.batch_size or min(count, DEFAULT_BATCH_SIZE),
         "thinking": arguments.thinking,
         "exact": arguments.exact,
+        "sampling": {name: getattr(arguments, name) for name in VALID},
     }
 
 
@@ -229,6 +247,7 @@ def command(argv: Sequence[str] | None) -> int:
 
     began = time.perf_counter()
     pair = open_pair(*shipped_or_given(arguments), arguments.dtype, arguments.num_proposals, arguments.pool_size)
+    sampling = sampling_options(arguments, requests)
     asked = [request.encode(pair.text, arguments.raw, arguments.thinking) for request in requests]
     pair.plan(asked, arguments.max_new_tokens, arguments.max_context)
     engine = pair.load(cli.progress("loading"))
@@ -241,7 +260,7 @@ def command(argv: Sequence[str] | None) -> int:
     printer = JsonPrinter(context, hold=arguments.check)
     if arguments.output == "text":
         printer = TextPrinter(names, pair.text, arguments.show_rounds)
-    options = {name: getattr(arguments, name) for name in ("max_new_tokens", "max_context", "batch_size", "ignore_eos")}
+    options = {name: getattr(arguments, name) for name in ("max_new_tokens", "max_context", "batch_size", "ignore_eos")} | sampling
     results, seconds = decode(engine, asked, {**options, "exact": arguments.exact, "trace": arguments.trace}, printer)
     if arguments.check:
         began, compiled = time.perf_counter(), seconds["compile"]

@@ -6,7 +6,7 @@ independent: a finished row's slot takes the next prompt at once, and no row's o
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import jax
@@ -18,6 +18,7 @@ from domino_jax.capacity import Plan
 from domino_jax.drafter import Drafter
 from domino_jax.events import Compiled, Event, Finished, Result, Round, Started, Tokens
 from domino_jax.programs import Executable
+from domino_jax.sampling import Sampling, SamplingState
 from domino_jax.target import Target
 from domino_jax.text import Detokenizer, Text
 
@@ -60,13 +61,16 @@ class Run:
         width: int,
         stop_ids: tuple[int, ...],
         executables: dict[tuple, Executable],
+        samplings: Sequence[Sampling] = (),
         text: Text | None = None,
         trace: bool = False,
     ):
         self.target, self.drafter, self.dtype, self.plan, self.batch, self.width = target, drafter, dtype, plan, batch, width
         self.executables, self.text, self.trace = executables, text, trace
         self.stop_ids = frozenset(stop_ids)
-        self.state = programs.allocate(target.config, batch, plan.capacity, dtype, stop_ids)
+        sampled = any(sampling.temperature > 0 for sampling in samplings)
+        self.samplings = [SamplingState.of([sampling]) for sampling in samplings] if sampled else [None] * len(plan.prompts)
+        self.state = programs.allocate(target.config, batch, plan.capacity, dtype, stop_ids, sampled)
         self.impossible_BP = jnp.full((batch, width), programs.IMPOSSIBLE, jnp.int32)
         if drafter:
             self.draft_cache = drafter.allocate(batch, plan.capacity, dtype)
@@ -90,8 +94,7 @@ class Run:
         yield from self.compile_prefill()
         state = self.state
         if self.drafter:
-            arguments = (self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B)
-            yield from self._compile(programs.draft, self.width, (self.drafter, self.target.embedder), arguments, donate=[0])
+            yield from self._compile(programs.draft, self.width, (self.drafter, self.target.embedder), self._draft_arguments(), donate=[0])
         yield from self._compile(programs.verify, self.width, (self.target,), (state, self.impossible_BP), donate=[0])
 
     def compile_prefill(self) -> Iterator[Compiled]:
@@ -99,7 +102,8 @@ class Run:
         row_shape = (self.target.config.hidden_size,)
         for width in sorted({width for chunks in self.plan.chunks for width in chunks}):
             chunk = np.zeros(width, np.int32)
-            yield from self._compile(programs.prefill, width, (self.target,), (state, one, chunk, one, one, one), donate=[0])
+            arguments = (state, one, chunk, one, one, one, self.samplings[0])
+            yield from self._compile(programs.prefill, width, (self.target,), arguments, donate=[0])
             if self.drafter and self.drafter.layer_ids:
                 features = (jax.ShapeDtypeStruct((1, width, *row_shape), self.dtype),) * len(self.drafter.layer_ids)
                 yield from self._compile(programs.absorb, width, (self.drafter,), (self.draft_cache, features, one, one), donate=[0])
@@ -112,7 +116,7 @@ class Run:
             yield Compiled(name, self.batch, self.plan.capacity, made.seconds, made.cached)
 
     def _key(self, function, width: int) -> tuple:
-        return function, self.batch, self.plan.capacity, width, self.state.stop_ids.shape
+        return function, self.batch, self.plan.capacity, width, self.state.stop_ids.shape, self.state.sampling is not None
 
     def program(self, function, width: int) -> Executable:
         return self.executables[self._key(function, width)]
@@ -137,7 +141,8 @@ class Run:
             chunk[: len(part)] = part
             place = np.int32(slot), np.int32(offset)
             prefill = self.program(programs.prefill, width)
-            self.state, residuals, report, best_2 = prefill(self.state, place[0], chunk, place[1], np.int32(len(part)), np.int32(budget))
+            numbers = (np.int32(len(part)), np.int32(budget))
+            self.state, residuals, report, best_2 = prefill(self.state, place[0], chunk, place[1], *numbers, self.samplings[index])
             if self.drafter and self.drafter.layer_ids:
                 absorb = self.program(programs.absorb, width)
                 self.draft_cache = absorb(self.draft_cache, self._captured(residuals), *place)
@@ -146,14 +151,18 @@ class Run:
 
     def round(self) -> None:
         """Dispatches one round of all rows."""
-        state, proposals_BP = self.state, self.impossible_BP
+        proposals_BP = self.impossible_BP
         if self.drafter:
             draft = self.program(programs.draft, self.width)
-            self.draft_cache, proposals_BP = draft(self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B)
-        self.state, residuals, report = self.program(programs.verify, self.width)(state, proposals_BP)
+            self.draft_cache, proposals_BP = draft(*self._draft_arguments())
+        self.state, residuals, report = self.program(programs.verify, self.width)(self.state, proposals_BP)
         if self.drafter:
             self.features = self._captured(residuals)
         self._dispatched(Pending(report, dict(self.rows), False, proposals_BP if self.trace else None))
+
+    def _draft_arguments(self) -> tuple:
+        state = self.state
+        return self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B, state.sampling
 
     def _captured(self, residuals: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
         return tuple(residuals[i] for i in self.drafter.layer_ids)

@@ -23,6 +23,7 @@ from domino_jax import cache
 from domino_jax.cache import KVCache
 from domino_jax.config import TargetConfig
 from domino_jax.drafter import Drafter
+from domino_jax.sampling import SamplingState, choose
 from domino_jax.target import Embedder, Target
 from domino_jax.verify import count_accepted, count_emitted
 
@@ -41,9 +42,12 @@ class DecodeState:
     done_B: Array  # a done row is frozen
     features_from_B: Array  # slot of the first position of the last verify; the capacity (nowhere) right after prefill
     stop_ids: Array  # shared by all rows; padded with -1
+    sampling: SamplingState | None  # None: every row is greedy, and the programs know nothing of noise
 
 
-def allocate(config: TargetConfig, batch: int, capacity: int, dtype: jnp.dtype, stop_ids: Sequence[int]) -> DecodeState:
+def allocate(
+    config: TargetConfig, batch: int, capacity: int, dtype: jnp.dtype, stop_ids: Sequence[int], sampled: bool = False
+) -> DecodeState:
     """A state of idle rows."""
     zeros_B = jnp.zeros(batch, jnp.int32)
     padded = [*stop_ids, *[IMPOSSIBLE] * (-len(stop_ids) % 8 or (8 if not stop_ids else 0))]
@@ -55,19 +59,30 @@ def allocate(config: TargetConfig, batch: int, capacity: int, dtype: jnp.dtype, 
         done_B=jnp.ones(batch, bool),
         features_from_B=jnp.full(batch, capacity, jnp.int32),
         stop_ids=jnp.array(padded, jnp.int32),
+        sampling=SamplingState.greedy(batch) if sampled else None,
     )
 
 
-def prefill(target: Target, state: DecodeState, row: Array, tokens_T: Array, offset: Array, count: Array, budget: Array):
+def prefill(
+    target: Target,
+    state: DecodeState,
+    row: Array,
+    tokens_T: Array,
+    offset: Array,
+    count: Array,
+    budget: Array,
+    sampling: SamplingState | None,
+):
     """Writes `count` prompt tokens at slots offset.. of `row` and chooses the token after them.
 
     -> (state, L residuals [1, T, D], report [first token, done, finite], its two largest logits). Only the report of a
-    prompt's last chunk means anything. Tokens past `count` are padding: what they write lies past the row's length.
+    prompt's last chunk means anything. `sampling` is the row's, a batch of one. Tokens past `count` are padding: what they
+    write lies past the row's length.
     """
     slot_1T = offset + jnp.arange(tokens_T.shape[0])[None]
     hidden_1TD, residuals, one = target.forward(tokens_T[None], slot_1T, slot_1T, state.cache.row(row, cleared=offset == 0))
     logits_V = target.embedder.decode(hidden_1TD[0, count - 1])
-    first = jnp.argmax(logits_V).astype(jnp.int32)
+    first = choose(logits_V[None, None], (offset + count)[None, None], sampling)[0, 0]
     finite = jnp.isfinite(logits_V).all()
     best_2 = jax.lax.top_k(logits_V, 2)[0].astype(jnp.float32)
     done = (first == state.stop_ids).any() | (budget <= 1) | ~finite
@@ -79,6 +94,7 @@ def prefill(target: Target, state: DecodeState, row: Array, tokens_T: Array, off
         remaining_B=state.remaining_B.at[row].set(budget - 1),
         done_B=state.done_B.at[row].set(done),
         features_from_B=state.features_from_B.at[row].set(state.cache.capacity),
+        sampling=None if sampling is None else state.sampling.with_row(row, sampling),
     )
     return state, residuals, jnp.stack([first, done.astype(jnp.int32), finite.astype(jnp.int32)]), best_2
 
@@ -94,7 +110,7 @@ def verify(target: Target, state: DecodeState, proposals_BP: Array):
     slot_BT = state.length_B[:, None] + at_T
     hidden_BTD, residuals, written = target.forward(tokens_BT, slot_BT, slot_BT, state.cache)
     logits_BTV = target.embedder.decode(hidden_BTD)
-    chosen_BT = jnp.argmax(logits_BTV, -1).astype(jnp.int32)
+    chosen_BT = choose(logits_BTV, slot_BT + 1, state.sampling)
     accepted_B = count_accepted(proposals_BP, chosen_BT)
     emitted_B, ended_B = count_emitted(chosen_BT, accepted_B, state.remaining_B, state.stop_ids)
     bad_BT = ~jnp.isfinite(logits_BTV).all(-1) & (at_T <= accepted_B[:, None])
@@ -129,13 +145,14 @@ def draft(
     features_from_B: Array,
     length_B: Array,
     verified_B: Array,
+    sampling: SamplingState | None,
 ):
     """Takes in the last round's features, then proposes -> (draft cache, proposals_BP).
 
     Features of rejected positions are written too: they lie past `length_B`, unseen, until the next round overwrites them.
     """
     slot_BT = features_from_B[:, None] + jnp.arange(drafter.num_proposals + 1)
-    proposals_BP, draft_cache = drafter.propose(embedder, draft_cache, features, slot_BT, length_B, verified_B)
+    proposals_BP, draft_cache = drafter.propose(embedder, draft_cache, features, slot_BT, length_B, verified_B, sampling)
     return draft_cache, proposals_BP
 
 

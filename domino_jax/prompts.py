@@ -9,6 +9,7 @@ from pathlib import Path
 
 from domino_jax.errors import InputError
 from domino_jax.events import Prompt
+from domino_jax.sampling import VALID
 from domino_jax.text import Text
 
 CONTENTS = ("prompt", "messages", "prompt_ids")
@@ -26,6 +27,7 @@ FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "prompt_ids": (lambda v: isinstance(v, list) and v and all(type(token) is int for token in v), "a non-empty list of token ids"),
     "id": (lambda v: type(v) is int or (type(v) is str and v.isprintable()), "an integer or a printable text"),
     "max_new_tokens": (lambda v: type(v) is int and v >= 1, "an integer of at least 1"),
+    **{name: ((lambda v, valid=valid: type(v) in (int, float) and valid(v)), expected) for name, (valid, expected) in VALID.items()},
 }
 
 
@@ -39,6 +41,7 @@ class Request:
     ids: tuple[int, ...] | None = None
     id: str | int | None = None
     max_new_tokens: int | None = None
+    sampling: dict[str, float | int] | None = None
 
     def encode(self, text: Text | None, raw: bool, thinking: bool) -> Prompt:
         """Its token ids. Text becomes one user turn of the chat template unless `raw`."""
@@ -55,7 +58,7 @@ class Request:
                 raise InputError(f"{self.where}: {error}") from error
         if not ids:
             raise InputError(f"{self.where}: is empty, expected at least one token")
-        return Prompt(ids, self.id, self.max_new_tokens, self.where)
+        return Prompt(ids, self.id, self.max_new_tokens, self.where, self.sampling)
 
 
 def from_text(text: str, where: str) -> Request:
@@ -108,7 +111,8 @@ def _request(line: bytes, where: str, besides: tuple[str, ...]) -> Request:
         if not valid(value):
             raise InputError(f"{where}: {key} is {_shown(value)}, expected {expected}")
     ids = tuple(entry["prompt_ids"]) if "prompt_ids" in entry else None
-    return Request(where, entry.get("prompt"), entry.get("messages"), ids, entry.get("id"), entry.get("max_new_tokens"))
+    sampling = {name: entry[name] for name in VALID if name in entry} or None
+    return Request(where, entry.get("prompt"), entry.get("messages"), ids, entry.get("id"), entry.get("max_new_tokens"), sampling)
 
 
 def _parse(line: bytes, where: str) -> object:

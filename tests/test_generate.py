@@ -372,6 +372,47 @@ def test_a_target_alone_has_no_drafter(run, counting_pair):
     assert "no draft" in run("--target", counting_pair[0], *CONTEXT, "--prompt-ids", "0").last
 
 
+# Sampling
+
+
+def drawn(count, *argv) -> list[list[int]]:
+    return [answer["output_ids"] for answer in count("--prompt-ids", "0", *argv, "--ignore-eos", "--output", "json").answers]
+
+
+def test_a_seed_gives_the_same_text_with_a_drafter_and_without(count):
+    warm = ("--temperature", 60, "--max-new-tokens", 20, "--seed", 3)  # the chain's logits are far apart
+    assert drawn(count, *warm) == drawn(count, *warm, "--draft", "none") == drawn(count, *warm, "--check")
+    assert drawn(count, *warm) != drawn(count, *warm[:-1], 4)
+    assert drawn(count, *warm, "--top-k", 1) == drawn(count, "--max-new-tokens", 20)
+
+
+def test_a_line_may_sample_otherwise_than_the_run(count, prompts_file):
+    file = prompts_file({"prompt_ids": [0], "temperature": 60, "seed": 3}, {"prompt_ids": [0]})
+    done = count("--prompts", file, "--ignore-eos", "--max-new-tokens", 20, "--batch-size", 1, "--output", "json", "--stats", "json")
+    warm, greedy = (answer["output_ids"] for answer in done.answers)
+    assert [greedy] == drawn(count, "--max-new-tokens", 20)
+    assert [warm] == drawn(count, "--max-new-tokens", 20, "--temperature", 60, "--seed", 3)
+    assert json.loads(done.last)["sampling"] == {"temperature": 0.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "seed": 0}
+
+
+@pytest.mark.parametrize(
+    ("argv", "named"),
+    [
+        (("--temperature", "-1"), "temperature is -1.0"),
+        (("--temperature", "nan"), "temperature is nan"),
+        (("--temperature", "1", "--top-p", "0"), "top_p is 0.0"),
+        (("--temperature", "1", "--top-k", "-3"), "top_k is -3"),
+        (("--temperature", "1", "--min-p", "1"), "min_p is 1.0"),
+        (("--temperature", "1", "--seed", "-1"), "seed is -1"),
+        (("--temperature", "hot"), "--temperature"),
+        (("--top-p", "0.9"), "--top-p is given and nothing is sampled"),
+        (("--seed", "7"), "--seed is given and nothing is sampled"),
+    ],
+)
+def test_impossible_or_idle_sampling_is_refused(refused, counting_pair, argv, named):
+    assert named in refused("--target", counting_pair[0], "--prompt-ids", "0", *argv)
+
+
 # Check mode
 
 

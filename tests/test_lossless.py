@@ -183,9 +183,7 @@ def residuals_by_position(engine: Engine, prompts, order=None) -> dict[tuple[int
         start, live = np.asarray(run.state.length_B), ~np.asarray(run.state.done_B)
         proposals = run.impossible_BP
         if run.drafter:
-            draft = run.program(programs.draft, run.width)
-            state = run.state
-            run.draft_cache, proposals = draft(run.draft_cache, run.features, state.features_from_B, state.length_B, state.verified_B)
+            run.draft_cache, proposals = run.program(programs.draft, run.width)(*run._draft_arguments())
         run.state, residuals, report = run.program(programs.verify, run.width)(run.state, proposals)
         layers, accepted = [np.asarray(layer) for layer in residuals], np.asarray(report)[:, run.width + 1]
         for row in np.flatnonzero(live):

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FLOORS = [
     {"errors"},
-    {"config", "directories", "events"},
+    {"config", "directories", "events", "sampling"},
     {"layers", "cache", "text", "capacity", "pool", "verify"},
     {"target", "dflash", "domino", "tensors", "prompts", "printers", "statistics", "cli"},
     {"drafter", "safetensors_files", "orbax_store"},

@@ -527,6 +527,16 @@ def test_answers_are_the_engines(regenerated, speaking_pair):
     assert regenerated(QUESTIONS, "--draft", str(speaking_pair[1])) == (0, lines)
 
 
+def test_drawn_answers_have_a_seed_for_each_prompt(regenerated, speaking_pair):
+    """The same question thrice, hot: three answers, each the engine's for the given seed plus the prompt's number."""
+    status, lines = regenerated(["hi"] * 3, "--temperature", "100", "--seed", "5")
+    answers = [json.loads(line)["output_ids"] for line in lines]
+    engine = domino_jax.load(str(speaking_pair[0]))
+    alone = [engine.generate(["hi"], max_new_tokens=20, temperature=100.0, seed=5 + i)[0].output_ids for i in range(3)]
+    assert (status, answers) == (0, alone)
+    assert len({tuple(answer) for answer in answers}) == 3
+
+
 @pytest.mark.parametrize("kept", [1, 3, 40, 200, -1, -20])
 def test_a_torn_file_is_made_whole(regenerated, tmp_path, kept):
     """Cut anywhere: before, inside and after a line."""

@@ -1,4 +1,6 @@
-"""python -m domino_jax.train.regenerate: writes the target's own greedy answers to prompts, the data a drafter learns from.
+"""python -m domino_jax.train.regenerate: writes the target's own answers to prompts, the data a drafter learns from.
+
+Greedy, or drawn at a temperature; each prompt then has a seed of its own, the given one plus its number.
 
 Every answer is one line, {"id", "prompt_ids", "output_ids", "finish_reason"}, appended when it is finished and flushed to the disk.
 The same command goes on after a kill: what is there is kept, a torn last line is written again.
@@ -8,12 +10,14 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from domino_jax import cli, prompts
 from domino_jax.engine import DTYPES, open_pair
 from domino_jax.errors import InputError
 from domino_jax.events import Finished, Prompt
+from domino_jax.sampling import Sampling
 
 IGNORED = ("answer", "template")  # problem files have them
 FLUSH_EVERY = 64
@@ -45,20 +49,24 @@ def finished(out: Path, asked: Sequence[Prompt]) -> set[int]:
 
 
 def command(argv: Sequence[str] | None) -> int:
-    p = cli.Parser(prog="python -m domino_jax.train.regenerate", description="Writes the target's own greedy answers to prompts.")
+    p = cli.Parser(prog="python -m domino_jax.train.regenerate", description="Writes the target's own answers to prompts, greedy or drawn.")
     p.add_argument("--target", required=True, metavar="PATH", help="directory or hub id of the target")
     p.add_argument("--draft", metavar="PATH", help="a drafter, for speed; default none")
     p.add_argument("--prompts", required=True, metavar="FILE.jsonl", help="one object a line with prompt, messages or prompt_ids")
     p.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="where answers are appended")
     p.add_argument("--max-new-tokens", type=cli.number(1), metavar="N", help="default 512, cut to what the context leaves")
     p.add_argument("--batch-size", type=cli.number(1), default=64, metavar="N", help="rows decoded together; default 64")
+    p.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 (the default) is greedy")
+    p.add_argument("--seed", type=cli.number(0), default=0, metavar="N", help="of drawn answers; default 0")
     p.add_argument("--thinking", action="store_true", help="thinking on in the chat template; default off")
     p.add_argument("--dtype", choices=["auto", *DTYPES], default="auto", help="default auto")
     p.add_argument("--debug", action="store_true", help="show tracebacks; default off")
     arguments = p.parse(argv)
     requests = prompts.from_file(arguments.prompts, besides=IGNORED)
     pair = open_pair(arguments.target, arguments.draft, arguments.dtype)
+    Sampling(temperature=arguments.temperature)
     asked = [request.encode(pair.text, False, arguments.thinking) for request in requests]
+    asked = [replace(prompt, sampling={"seed": (arguments.seed + i) % 2**32} | (prompt.sampling or {})) for i, prompt in enumerate(asked)]
     pair.plan(asked, arguments.max_new_tokens)
     done = finished(arguments.out, asked)
     left = [i for i in range(len(asked)) if i not in done]
@@ -66,7 +74,8 @@ def command(argv: Sequence[str] | None) -> int:
         cli.say(f"{len(done)} of {len(asked)} answers are there already")
     if left:
         engine = pair.load(cli.progress("loading"))
-        events = engine.stream([asked[i] for i in left], max_new_tokens=arguments.max_new_tokens, batch_size=arguments.batch_size)
+        options = {name: getattr(arguments, name) for name in ("max_new_tokens", "batch_size", "temperature")}
+        events = engine.stream([asked[i] for i in left], **options)
         append(arguments.out, cli.progress("answers")((event for event in events if isinstance(event, Finished)), len(left)), left)
     return cli.DONE
 

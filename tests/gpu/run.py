@@ -153,8 +153,7 @@ def time_round(engine: Engine, batch: int, tokens: int) -> str:
         return sorted(times)[2] * 1e3
 
     def draft():
-        state, made = run.state, run.program(programs.draft, run.width)
-        run.draft_cache, _ = made(run.draft_cache, run.features, state.features_from_B, state.length_B, state.verified_B)
+        run.draft_cache, _ = run.program(programs.draft, run.width)(*run._draft_arguments())
 
     def verify():
         run.state, *_ = run.program(programs.verify, run.width)(run.state, run.impossible_BP)
