@@ -57,9 +57,7 @@ def main() -> int:
     zero = [path for path, moment in moments.items() if not moment > 0]
     finite = all(np.isfinite(value) for value in means.values())
     print(f"{'ok' if finite else 'FAIL'}    losses are finite")
-    print(
-        f"{'ok' if not zero else 'FAIL'}    {len(moments) - len(zero)} of {len(moments)} parameters have a gradient{': not ' * bool(zero)}{zero or ''}"
-    )
+    print(f"{'FAIL' if zero else 'ok'}    {len(moments) - len(zero)} of {len(moments)} parameters have a gradient {zero or ''}")
     return 0 if finite and not zero else 1
 
 
