@@ -106,6 +106,7 @@ class Engine:
         top_p: float = 1.0,
         min_p: float = 0.0,
         seed: int = 0,
+        stop: Sequence[str] = (),
     ) -> Iterator[Event]:
         """Decodes greedily, or draws; yields `Compiled`, `Started`, `Tokens` and `Finished` events as they happen.
 
@@ -115,6 +116,7 @@ class Engine:
         exact: check mode, one token a round through the verify program. trace: keep every round's proposals.
         temperature: 0 is greedy. top_k, top_p, min_p: filters, in this order; 0, 1 and 0 are off. seed: a prompt's text is a function
         of it, with any drafter and with none. A prompt's own `sampling` goes before these.
+        stop: texts that end an answer where they first come; they are left out of it. `output_ids` end with the token that completes one.
         Raises InputError before any work for a prompt that is empty, out of the vocabulary, or does not fit.
         """
         if isinstance(prompts, str):
@@ -128,7 +130,13 @@ class Engine:
             raise InputError(f"batch_size is {batch}, expected at least 1")
         default = Sampling(temperature, top_k, top_p, min_p, seed)
         samplings = [dataclasses.replace(default, **(prompt.sampling or {})) for prompt in prompts]
-        return self._run(plan, batch, () if ignore_eos else self.stop_ids, exact, trace, samplings).events()
+        stops = [tuple(stop if prompt.stop is None else prompt.stop) for prompt in prompts]
+        for texts in stops:
+            if "" in texts:
+                raise InputError("stop holds an empty text, expected texts of at least one character")
+            if texts and self.text is None:
+                raise InputError(f"stop is {list(texts)} but the target has no tokenizer, expected no stop texts")
+        return self._run(plan, batch, () if ignore_eos else self.stop_ids, exact, trace, samplings, stops).events()
 
     def plan(self, prompts: Sequence[Prompt], max_new_tokens: int | None = None, max_context: int | None = None) -> capacity.Plan:
         """Budgets, chunks and capacity of a run; raises InputError for what cannot be served."""
@@ -139,14 +147,16 @@ class Engine:
         self,
         plan: capacity.Plan,
         batch: int,
-        stops: tuple[int, ...],
+        stop_ids: tuple[int, ...],
         exact: bool,
         trace: bool = False,
         samplings: Sequence[Sampling] = (),
+        stop_texts: Sequence[tuple[str, ...]] = (),
     ) -> Run:
         drafter = None if exact else self.drafter
         width = self.num_proposals if drafter or exact else 0
-        return Run(self.target, drafter, self.dtype, plan, batch, width, stops, self.executables, samplings, self.text, trace)
+        texts = self.text, stop_texts
+        return Run(self.target, drafter, self.dtype, plan, batch, width, stop_ids, self.executables, samplings, *texts, trace)
 
     def check(
         self, results: Sequence[Result], prompts: Sequence[Prompt], watch: Callable[[Event], None] = lambda event: None, **options

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 class Prompt:
     """Token ids to continue. `max_new_tokens` None: what the run says. `id` None: its place among the prompts.
 
-    `sampling` holds what differs from the run's: temperature, top_k, top_p, min_p, seed. `where` names the prompt in errors, if it
-    came from somewhere (a file and line, an option).
+    `stop` None: the run's stop texts. `sampling` holds what differs from the run's: temperature, top_k, top_p, min_p, seed.
+    `where` names the prompt in errors, if it came from somewhere (a file and line, an option).
     """
 
     ids: tuple[int, ...]
@@ -16,6 +16,7 @@ class Prompt:
     max_new_tokens: int | None = None
     where: str | None = None
     sampling: dict[str, float | int] | None = None
+    stop: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

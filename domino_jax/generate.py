@@ -43,7 +43,7 @@ REFUSALS = """what is refused, and the remedy (exit status 2, nothing on stdout)
   a tokenizer without chat template     --raw
   prompt and new tokens over the context, or the drafter's    lower --max-new-tokens, or shorten the prompt
   a bad JSONL line                      one object a line with prompt, messages or prompt_ids; optional id, max_new_tokens,
-                                        temperature, top_k, top_p, min_p, seed
+                                        stop, temperature, top_k, top_p, min_p, seed
   --draft without --target, --exact with a drafter, --raw with --thinking, --trace without --output json, --show-rounds with it
 exit status: 0 done; 1 --check found a difference or a row failed; 2 bad input; 130 interrupted"""
 
@@ -109,6 +109,13 @@ def parser() -> cli.Parser:
         option, default = "--" + name.replace("_", "-"), getattr(GREEDY, name)
         kind = int if isinstance(default, int) else float
         decoding.add_argument(option, type=kind, default=default, metavar="X", help=f"{expected}; default {default}")
+    decoding.add_argument(
+        "--stop",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="ends an answer and is left out; repeatable; default none",
+    )
     decoding.add_argument("--ignore-eos", action="store_true", help="go on after stop tokens; default off")
     decoding.add_argument("--check", action="store_true", help="decode again in check mode and compare, bit for bit; default off")
     decoding.add_argument("--exact", action="store_true", help=EXACT)
@@ -248,6 +255,10 @@ def command(argv: Sequence[str] | None) -> int:
     began = time.perf_counter()
     pair = open_pair(*shipped_or_given(arguments), arguments.dtype, arguments.num_proposals, arguments.pool_size)
     sampling = sampling_options(arguments, requests)
+    if pair.text is None and (arguments.stop or any(request.stop for request in requests)):
+        raise InputError("--stop is given but the target has no tokenizer, expected no stop texts")
+    if "" in arguments.stop:
+        raise InputError("--stop is empty, expected a text of at least one character")
     asked = [request.encode(pair.text, arguments.raw, arguments.thinking) for request in requests]
     pair.plan(asked, arguments.max_new_tokens, arguments.max_context)
     engine = pair.load(cli.progress("loading"))
@@ -260,7 +271,7 @@ def command(argv: Sequence[str] | None) -> int:
     printer = JsonPrinter(context, hold=arguments.check)
     if arguments.output == "text":
         printer = TextPrinter(names, pair.text, arguments.show_rounds)
-    options = {name: getattr(arguments, name) for name in ("max_new_tokens", "max_context", "batch_size", "ignore_eos")} | sampling
+    options = {name: getattr(arguments, name) for name in ("max_new_tokens", "max_context", "batch_size", "ignore_eos", "stop")} | sampling
     results, seconds = decode(engine, asked, {**options, "exact": arguments.exact, "trace": arguments.trace}, printer)
     if arguments.check:
         began, compiled = time.perf_counter(), seconds["compile"]

@@ -20,7 +20,7 @@ from domino_jax.events import Compiled, Event, Finished, Result, Round, Started,
 from domino_jax.programs import Executable
 from domino_jax.sampling import Sampling, SamplingState
 from domino_jax.target import Target
-from domino_jax.text import Detokenizer, Text
+from domino_jax.text import Text, Until
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Row:
 
     index: int
     result: Result
-    detokenizer: Detokenizer | None
+    text: Until | None
     started: float  # when its prefill was dispatched
     first_token: float = 0.0
 
@@ -63,10 +63,11 @@ class Run:
         executables: dict[tuple, Executable],
         samplings: Sequence[Sampling] = (),
         text: Text | None = None,
+        stop_texts: Sequence[tuple[str, ...]] = (),
         trace: bool = False,
     ):
         self.target, self.drafter, self.dtype, self.plan, self.batch, self.width = target, drafter, dtype, plan, batch, width
-        self.executables, self.text, self.trace = executables, text, trace
+        self.executables, self.text, self.trace, self.stop_texts = executables, text, trace, stop_texts
         self.stop_ids = frozenset(stop_ids)
         sampled = any(sampling.temperature > 0 for sampling in samplings)
         self.samplings = [SamplingState.of([sampling]) for sampling in samplings] if sampled else [None] * len(plan.prompts)
@@ -127,7 +128,8 @@ class Run:
         """Prefills prompt `index` into `slot`."""
         prompt = self.plan.prompts[index]
         result = Result(index if prompt.id is None else prompt.id, prompt.ids, trace=[] if self.trace else None)
-        row = Row(index, result, self.text.stream() if self.text else None, time.perf_counter())
+        stops = self.stop_texts[index] if self.stop_texts else ()
+        row = Row(index, result, self.text.stream(stops) if self.text else None, time.perf_counter())
         self.rows[slot] = row
         report, _ = self.prefill(slot, index)
         self._dispatched(Pending(report, {slot: row}, is_prefill=True))
@@ -208,19 +210,20 @@ class Run:
         yield from self._emit(slot, row, report[:emitted].tolist(), bool(done), now, accepted)
 
     def _emit(self, slot: int, row: Row, ids: list[int], done: bool, now: float, accepted: int = 0) -> Iterator[Event]:
-        result = row.result
-        result.output_ids += ids
+        result, piece = row.result, None
         stopped = done and ids[-1] in self.stop_ids
-        piece = None
-        if row.detokenizer:
-            piece = row.detokenizer.push(ids[:-1] if stopped else ids)
-            if done:
-                piece += row.detokenizer.finish()
+        if row.text:
+            piece, used = row.text.push(ids[:-1] if stopped else ids)
+            if used is not None:  # the device does not know of stop texts: what it still computes for this row is not read
+                ids, done, stopped = ids[:used], True, True
+            elif done:
+                piece += row.text.finish()
+        result.output_ids += ids
         yield Tokens(row.index, tuple(ids), piece, min(accepted, len(ids)))
         if done:
             result.finish_reason = "stop" if stopped else "length"
             result.decode_seconds = now - row.first_token
-            result.text = row.detokenizer.text.decode(row.detokenizer.ids) if row.detokenizer else None
+            result.text = row.text.shown if row.text else None
             del self.rows[slot]
             yield Finished(row.index, result)
 

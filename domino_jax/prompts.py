@@ -20,6 +20,10 @@ def _is_turn(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("role"), str) and "content" in value
 
 
+def _is_stop(value: object) -> bool:
+    return isinstance(value, str | list) and value not in ("", []) and all(isinstance(v, str) and v for v in value)
+
+
 # key of a JSONL object -> what its value must be, and that in words
 FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "prompt": (lambda v: isinstance(v, str) and v, "a non-empty text"),
@@ -27,6 +31,7 @@ FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "prompt_ids": (lambda v: isinstance(v, list) and v and all(type(token) is int for token in v), "a non-empty list of token ids"),
     "id": (lambda v: type(v) is int or (type(v) is str and v.isprintable()), "an integer or a printable text"),
     "max_new_tokens": (lambda v: type(v) is int and v >= 1, "an integer of at least 1"),
+    "stop": (_is_stop, "a text, or a list of texts, each of at least one character"),
     **{name: ((lambda v, valid=valid: type(v) in (int, float) and valid(v)), expected) for name, (valid, expected) in VALID.items()},
 }
 
@@ -42,6 +47,7 @@ class Request:
     id: str | int | None = None
     max_new_tokens: int | None = None
     sampling: dict[str, float | int] | None = None
+    stop: tuple[str, ...] | None = None
 
     def encode(self, text: Text | None, raw: bool, thinking: bool) -> Prompt:
         """Its token ids. Text becomes one user turn of the chat template unless `raw`."""
@@ -58,7 +64,7 @@ class Request:
                 raise InputError(f"{self.where}: {error}") from error
         if not ids:
             raise InputError(f"{self.where}: is empty, expected at least one token")
-        return Prompt(ids, self.id, self.max_new_tokens, self.where, self.sampling)
+        return Prompt(ids, self.id, self.max_new_tokens, self.where, self.sampling, self.stop)
 
 
 def from_text(text: str, where: str) -> Request:
@@ -112,7 +118,9 @@ def _request(line: bytes, where: str, besides: tuple[str, ...]) -> Request:
             raise InputError(f"{where}: {key} is {_shown(value)}, expected {expected}")
     ids = tuple(entry["prompt_ids"]) if "prompt_ids" in entry else None
     sampling = {name: entry[name] for name in VALID if name in entry} or None
-    return Request(where, entry.get("prompt"), entry.get("messages"), ids, entry.get("id"), entry.get("max_new_tokens"), sampling)
+    stop = entry.get("stop")
+    stop = None if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
+    return Request(where, entry.get("prompt"), entry.get("messages"), ids, entry.get("id"), entry.get("max_new_tokens"), sampling, stop)
 
 
 def _parse(line: bytes, where: str) -> object:

@@ -1,5 +1,6 @@
 """Text on both sides of the token ids: tokenizer, chat template, incremental decoding, stop ids. Knows nothing of models."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from tokenizers.decoders import DecodeStream
@@ -50,8 +51,8 @@ class Text:
     def decode(self, ids: list[int]) -> str:
         return self.backend.decode(ids, skip_special_tokens=True)
 
-    def stream(self) -> "Detokenizer":
-        return Detokenizer(self)
+    def stream(self, stops: Sequence[str] = ()) -> "Until":
+        return Until(Detokenizer(self), tuple(stops))
 
 
 class Detokenizer:
@@ -74,6 +75,39 @@ class Detokenizer:
     def finish(self) -> str:
         """What is left at the end: an unfinished character becomes one U+FFFD."""
         return self.text.decode(self.ids)[self.settled :]
+
+
+class Until:
+    """Lets a detokenizer's text through up to the first stop text, and holds back what may still become one."""
+
+    def __init__(self, detokenizer: Detokenizer, stops: tuple[str, ...]):
+        self.detokenizer, self.stops = detokenizer, stops
+        self.shown, self.held = "", ""
+
+    def push(self, ids: list[int]) -> tuple[str, int | None]:
+        """-> (text to show, how many of the ids it took to complete a stop text, None if none is complete)."""
+        if not self.stops:
+            return self._show(self.detokenizer.push(ids)), None
+        for count, token in enumerate(ids, 1):
+            self.held += self.detokenizer.push([token])
+            if (at := self._first_stop()) is not None:
+                piece, self.held = self.held[:at], ""
+                return self._show(piece), count
+        hold = max((n for stop in self.stops for n in range(len(stop)) if self.held.endswith(stop[:n])), default=0)
+        piece, self.held = self.held[: len(self.held) - hold], self.held[len(self.held) - hold :]
+        return self._show(piece), None
+
+    def finish(self) -> str:
+        """What is left where no stop text came: it was not going to be one."""
+        piece, self.held = self.held + self.detokenizer.finish(), ""
+        return self._show(piece)
+
+    def _first_stop(self) -> int | None:
+        return min((at for stop in self.stops if (at := self.held.find(stop)) >= 0), default=None)
+
+    def _show(self, piece: str) -> str:
+        self.shown += piece
+        return piece
 
 
 def stop_ids(directory: Path, text: Text | None) -> tuple[int, ...]:

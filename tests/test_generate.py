@@ -413,6 +413,35 @@ def test_impossible_or_idle_sampling_is_refused(refused, counting_pair, argv, na
     assert named in refused("--target", counting_pair[0], "--prompt-ids", "0", *argv)
 
 
+# Stop texts
+
+
+@pytest.mark.parametrize("draft", [(), ("--draft", "none")])
+@pytest.mark.parametrize(("stops", "said"), [(["你"], "é"), (["é"], ""), (["🙂", "你"], "é"), (["é你"], ""), (["x"], models.TEXT)])
+def test_a_stop_text_ends_the_answer_inside_an_accepted_block(speak, stops, said, draft):
+    """All ten tokens come in one round; what follows the stop text is neither printed nor among the ids."""
+    argv = [word for stop in stops for word in ("--stop", stop)]
+    assert speak("--prompt", "hi", *argv, *draft).out == said + "\n"
+    (answer,) = speak("--prompt", "hi", *argv, *draft, "--output", "json", "--check").answers
+    whole = [*models.TEXT.encode(), models.IM_END]
+    complete = min((models.TEXT.find(stop) + len(stop) for stop in stops if stop in models.TEXT), default=None)
+    ids = whole if complete is None else whole[: len(models.TEXT[:complete].encode())]
+    assert (answer["text"], answer["output_ids"], answer["finish_reason"]) == (said, ids, "stop")
+    assert answer["check"]["equal"]
+
+
+def test_a_line_may_stop_otherwise_than_the_run(speak, prompts_file):
+    """The slot of a row that a stop text ended goes to the next prompt, and the device's leftovers are not read."""
+    lines = [{"prompt": "hi", "stop": "你"}, {"prompt": "hi"}, {"prompt": "hi", "stop": ["🙂"]}]
+    done = speak("--prompts", prompts_file(*lines), "--stop", "é", "--batch-size", 1, "--output", "json")
+    assert [answer["text"] for answer in done.answers] == ["é", "", "é你"]
+
+
+def test_stop_texts_that_cannot_be_are_refused(refused, counting_pair, speaking_pair):
+    assert "--stop is given but the target has no tokenizer" in refused("--target", counting_pair[0], "--prompt-ids", "0", "--stop", "a")
+    assert "--stop is empty" in refused("--target", speaking_pair[0], "--prompt", "a", "--stop", "")
+
+
 # Check mode
 
 

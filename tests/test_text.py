@@ -4,7 +4,7 @@ import json
 from itertools import chain
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domino_jax.errors import InputError
@@ -26,7 +26,7 @@ def text(directory) -> Text:
 
 def pieces(text: Text, *groups) -> list[str]:
     stream = text.stream()
-    return [*(stream.push(list(ids)) for ids in groups), stream.finish()]
+    return [*(stream.push(list(ids))[0] for ids in groups), stream.finish()]
 
 
 # Decoding
@@ -72,7 +72,8 @@ def test_special_tokens_have_no_text(text):
 
 def test_streams_do_not_mix(text):
     one, other = text.stream(), text.stream()
-    assert (one.push([0xC3]), other.push([0xE4]), one.push([0xA9]), other.push([0xBD, 0xA0])) == ("", "", "é", "你")
+    turns = ((one, [0xC3]), (other, [0xE4]), (one, [0xA9]), (other, [0xBD, 0xA0]))
+    assert [stream.push(ids)[0] for stream, ids in turns] == ["", "", "é", "你"]
 
 
 # Encoding
@@ -183,3 +184,47 @@ def test_what_is_no_token_id_is_refused(tmp_path, name, value):
     with pytest.raises(InputError) as refused:
         stop_ids(tmp_path, None)
     assert str(refused.value).startswith(f"{tmp_path / name}: eos_token_id is {json.dumps(value)}, expected a token id")
+
+
+# Stop texts
+
+
+def until(text: Text, ids_by_round: list[list[int]], *stops: str) -> tuple[list[str], int | None]:
+    """The pieces shown round by round, the rest at the end, and at which id of its round a stop text was complete."""
+    stream, pieces = text.stream(stops), []
+    for ids in ids_by_round:
+        piece, used = stream.push(ids)
+        pieces.append(piece)
+        if used is not None:
+            return pieces, used
+    return [*pieces, stream.finish()], None
+
+
+@pytest.mark.parametrize(
+    ("rounds", "stops", "expected"),
+    [
+        (["ab", "cd"], ["x"], (["ab", "cd", ""], None)),
+        (["abcd"], ["bc"], (["a"], 3)),
+        (["ab", "cd"], ["bc"], (["a", ""], 1)),  # held back, then completed
+        (["ab", "xd"], ["bc"], (["a", "bxd", ""], None)),  # held back, then let go
+        (["ab"], ["bc"], (["a", "b"], None)),  # held back to the end
+        (["aab"], ["ab"], (["a"], 3)),
+        (["abc"], ["c", "b"], (["a"], 2)),  # the first to come, not the first to be given
+        (["abc"], ["bc", "abcd"], (["a"], 3)),  # the longer one never came
+        (["é"], ["é"], ([""], 2)),  # two bytes
+    ],
+)
+def test_stop_texts(text, rounds, stops, expected):
+    assert until(text, [list(part.encode()) for part in rounds], *stops) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text("abé", max_size=4), max_size=6), st.lists(st.text("abé", min_size=1, max_size=3), min_size=1, max_size=2))
+def test_any_text_is_cut_at_the_first_stop_to_be_complete(text, rounds, stops):
+    """Token by token: the answer ends at the first token after which some stop text has come, before the earliest of them."""
+    pieces, used = until(text, [list(part.encode()) for part in rounds], *stops)
+    whole = "".join(rounds)
+    ends = [end for end in range(len(whole) + 1) if any(stop in whole[:end] for stop in stops)]
+    assert (used is None) == (not ends)
+    expected = whole if not ends else whole[: min(at for stop in stops if (at := whole[: ends[0]].find(stop)) >= 0)]
+    assert "".join(pieces) == expected
