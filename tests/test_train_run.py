@@ -151,7 +151,7 @@ def halving(state: State, step: int) -> tuple[State, dict]:
 
 def go(out: Path, update=halving, minutes=None, steps: int = 20, **identity) -> State:
     history = run.Run(out, {"steps": steps, "seed": 0, **identity})
-    return history.train(history.restore(nothing_yet()), update, lambda sums, n, step: {"mean": sums["steps"] / n}, steps, minutes, 2, 4)
+    return history.train(history.restore(nothing_yet()), update, lambda sums, n, step: {"mean": sums["steps"] / n}, steps, minutes, 2, 4, 1)
 
 
 def read_log(out: Path) -> list[dict]:
@@ -428,7 +428,7 @@ def test_every_option_arrives(random_pair, several, tmp_path, monkeypatch):
     options += ["--log-every", 13, "--save-every", 14]
     assert command(random_pair[0], tmp_path, "--data", several, *options) == 0
     state, (_, _, *course) = arrived[0]
-    assert course == [11, 9.0, 13, 14]
+    assert course == [11, 9.0, 13, 14, 3 * 4 * 12]
     said = json.loads((tmp_path / "run.json").read_text())
     assert said["objective"] == dict(anchors=6, chunk=3, gamma=3.0, base_start=0.5, base_ratio=0.25)
     settings = dict(learning_rate=0.125, warmup_ratio=0.5, clip=2.0, weight_decay=0.75)

@@ -154,14 +154,13 @@ def open_batches(arguments, target: checkpoint.Checkpoint, config: DraftConfig) 
     return Batches(examples, arguments.batch_size, arguments.max_length, arguments.seed)
 
 
-def describe(update: DrafterUpdate, tokens_per_step: int) -> Callable:
-    """The line of the log: the objective's means, λ, learning rate, tokens a second."""
-    last = run.Clock()
+def describe(update: DrafterUpdate) -> Callable:
+    """The line of the log: the objective's means, λ, learning rate."""
 
     def line(sums: objective.Sums, steps: int, step: int) -> dict[str, float]:
         means = {name: float(value) for name, value in objective.metrics(sums).items()}
         rates = {"lambda": float(update.base_weight(step)), "learning_rate": float(update.learning_rate(step))}
-        return {**means, **rates, "tokens_per_second": steps * tokens_per_step / last.lap()}
+        return {**means, **rates}
 
     return line
 
@@ -202,7 +201,7 @@ def command(argv: Sequence[str] | None) -> int:
     update, step, state = course(steps)
     tokens = arguments.batch_size * arguments.accumulate * batches.max_length
     state = history.train(
-        history.restore(state), step, describe(update, tokens), steps, arguments.minutes, arguments.log_every, arguments.save_every
+        history.restore(state), step, describe(update), steps, arguments.minutes, arguments.log_every, arguments.save_every, tokens
     )
     export(arguments.out / "draft", config, state, target_dtype(opened))
     if arguments.plot:

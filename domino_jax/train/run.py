@@ -76,10 +76,12 @@ class Run:
         minutes: float | None,
         log_every: int,
         save_every: int,
+        tokens_per_step: int,
     ) -> State:
         """Updates until `total_steps`, or until the minutes are over (a later call goes on). Ends with a checkpoint.
 
-        update(state, step) -> (state, sums), sums additive; describe(sums since the last line, steps of them, step) -> the line.
+        update(state, step) -> (state, sums), sums additive; describe(sums since the last line, steps of them, step) -> the line,
+        to which the times are added: wall clock, checkpoints left out; tokens count padding.
         """
         first = int(state.step)
         log = Log(self.out / "log.csv", first)
@@ -92,7 +94,8 @@ class Run:
                 bar.update()
                 if (step + 1) % log_every == 0 or step + 1 == total_steps:
                     line = describe(sums, counted, step)  # waits for the device
-                    line["seconds_per_step"] = (time.perf_counter() - since) / counted
+                    seconds = (time.perf_counter() - since) / counted
+                    line |= {"tokens_per_second": tokens_per_step / seconds, "seconds_per_step": seconds}
                     log.write(step + 1, line)
                     bar.set_postfix({name: f"{line[name]:.3g}" for name in list(line)[:4]})
                     if deadline is not None and time.monotonic() > deadline and step + 1 < total_steps:
@@ -131,17 +134,6 @@ class Log:
                 writer.writeheader()
                 self.fields = list(row)
             writer.writerow(row)
-
-
-class Clock:
-    """Seconds between laps."""
-
-    def __init__(self):
-        self.last = time.perf_counter()
-
-    def lap(self) -> float:
-        self.last, before = time.perf_counter(), self.last
-        return self.last - before
 
 
 def recorded_steps(out: Path) -> int | None:
