@@ -1,6 +1,7 @@
 """python -m domino_jax.generate: prompts in, text or JSON out. Text goes to stdout, everything else to stderr."""
 
 import argparse
+import dataclasses
 import json
 import sys
 import time
@@ -9,151 +10,19 @@ from pathlib import Path
 
 import jax
 
-import domino_jax
-from domino_jax import cli, demo, prompts, statistics
-from domino_jax.capacity import DEFAULT_MAX_NEW_TOKENS
-from domino_jax.drafter import DEFAULT_POOL_SIZE
-from domino_jax.engine import DEFAULT_BATCH_SIZE, DTYPES, Engine, Pair, open_pair
+from domino_jax import answers, cli, demo, prompts, statistics
+from domino_jax.engine import DEFAULT_BATCH_SIZE, Engine, Pair, open_pair
 from domino_jax.errors import InputError
 from domino_jax.events import Compiled, Event, Finished, Prompt, Result, Started
+from domino_jax.options import parser, refuse_contradictions, sampling_options
 from domino_jax.printers import JsonPrinter, TextPrinter
 from domino_jax.programs import use_compile_cache
-from domino_jax.sampling import GREEDY, VALID, Sampling
+from domino_jax.sampling import VALID
 
 EXAMPLE = (  # of the kind that the shipped pair was trained on
     "Zoltan drives to the market with 6 crates of tomato relish, and each crate holds 15 jars. Before lunch 74 jars are sold. "
     "All the others go after lunch, at 2 pesos a jar. How many pesos does Zoltan take after lunch?"
 )
-DESCRIPTION = (
-    "Generates text with a Qwen3 target and a DFlash or Domino drafter. The drafter changes the speed and not one bit of the text."
-)
-EXACT = (
-    "with --draft none: decode in check mode, bit for bit what any drafter gives at the same --num-proposals, "
-    "--batch-size and --max-context; slower than the step program; default off"
-)
-REFUSALS = """what is refused, and the remedy (exit status 2, nothing on stdout):
-  no such directory, and not a hub id   give a directory that holds config.json and *.safetensors
-  a hub id without network              hf download OWNER/NAME --local-dir DIR elsewhere, then pass DIR
-  missing, unexpected, misshapen tensor the files and config.json are not of one model: fetch both again
-  a drafter for another target          use the target that the drafter was trained for
-  a tied head that differs, head tensors under a plain config, a head without its tensors     fetch both files again
-  quantised weights, scaled RoPE, sliding layers, speculators format, other model types     not supported
-  more proposals than the block has     lower --num-proposals
-  text for a target without tokenizer   --prompt-ids, or put the tokenizer's files beside config.json
-  a tokenizer without chat template     --raw
-  prompt and new tokens over the context, or the drafter's    lower --max-new-tokens, or shorten the prompt
-  a bad JSONL line                      one object a line with prompt, messages or prompt_ids; optional id, max_new_tokens,
-                                        stop, temperature, top_k, top_p, min_p, seed
-  --draft without --target, --exact with a drafter, --raw with --thinking, --trace without --output json, --show-rounds with it
-exit status: 0 done; 1 --check found a difference or a row failed; 2 bad input; 130 interrupted"""
-
-
-class _Add(argparse.Action):
-    """Collects prompts of all kinds in command-line order."""
-
-    def __call__(self, parser, namespace, value, option_string=None):
-        kind = {"--prompt": prompts.from_text, "--prompt-ids": prompts.from_ids}.get(option_string)
-        found = [kind(value, option_string)] if kind else prompts.from_file(value)
-        namespace.requests = [*(namespace.requests or []), *found]
-
-
-def parser() -> cli.Parser:
-    p = cli.Parser(prog="python -m domino_jax.generate", description=DESCRIPTION, epilog=REFUSALS)
-    models = p.add_argument_group("models")
-    models.add_argument(
-        "--target", metavar="PATH", help="Hugging Face or Orbax directory, or a hub id, of a Qwen3 model; default the shipped pair"
-    )
-    models.add_argument(
-        "--draft",
-        metavar="PATH|none",
-        help="the same of its drafter; none (the default with --target): target-only, the step program",
-    )
-    models.add_argument(
-        "--dtype", choices=["auto", *DTYPES], default="auto", help="default auto: bfloat16 on an accelerator, float32 on a CPU"
-    )
-    models.add_argument("--num-proposals", type=cli.number(1), metavar="P", help="proposals a round; default block_size - 1")
-    models.add_argument(
-        "--pool-size",
-        type=cli.number(0),
-        default=DEFAULT_POOL_SIZE,
-        metavar="K",
-        help=f"candidate ids of the Domino head; default {DEFAULT_POOL_SIZE}, 0: all",
-    )
-    asking = p.add_argument_group(
-        "prompts", "repeatable and mixable; without any, standard input (its last line end left out), and at a terminal an example"
-    )
-    asking.add_argument("--prompt", dest="requests", action=_Add, metavar="TEXT", help="a prompt text")
-    asking.add_argument("--prompt-ids", dest="requests", action=_Add, metavar='"5 9 15"', help="token ids")
-    asking.add_argument("--prompts", dest="requests", action=_Add, metavar="FILE.jsonl", help="one object a line, see below")
-    asking.add_argument("--raw", action="store_true", help="no chat template: the text as it stands; default off")
-    asking.add_argument(
-        "--thinking",
-        action="store_true",
-        help="thinking on in the chat template; default off, as the public drafters were trained",
-    )
-    decoding = p.add_argument_group("decoding")
-    decoding.add_argument(
-        "--max-new-tokens",
-        type=cli.number(1),
-        metavar="N",
-        help=f"default {DEFAULT_MAX_NEW_TOKENS}, cut to what the context leaves",
-    )
-    decoding.add_argument("--batch-size", type=cli.number(1), metavar="N", help="rows decoded together; default min(prompts, 8)")
-    decoding.add_argument(
-        "--max-context",
-        type=cli.number(2),
-        metavar="N",
-        help="positions a row may use, all of them cached; default no more than the prompts need",
-    )
-    for name, (_, expected) in VALID.items():
-        option, default = "--" + name.replace("_", "-"), getattr(GREEDY, name)
-        kind = int if isinstance(default, int) else float
-        decoding.add_argument(option, type=kind, default=default, metavar="X", help=f"{expected}; default {default}")
-    decoding.add_argument(
-        "--stop",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="ends an answer and is left out; repeatable; default none",
-    )
-    decoding.add_argument("--ignore-eos", action="store_true", help="go on after stop tokens; default off")
-    decoding.add_argument("--check", action="store_true", help="decode again in check mode and compare, bit for bit; default off")
-    decoding.add_argument("--exact", action="store_true", help=EXACT)
-    output = p.add_argument_group("output")
-    output.add_argument("--output", choices=["text", "json"], default="text", help="default text; json is one object a line")
-    output.add_argument(
-        "--show-rounds", action="store_true", help="set accepted proposals apart in the text, in colour or brackets; default off"
-    )
-    output.add_argument("--trace", action="store_true", help="with --output json: every round's proposals; default off")
-    output.add_argument("--stats", choices=["none", "line", "json"], default="line", help="statistics on stderr; default line")
-    output.add_argument(
-        "--compile-cache",
-        metavar="DIR",
-        help="keep compiled programs in DIR; default none. A cache is code that runs: trust the directory",
-    )
-    output.add_argument("--debug", action="store_true", help="show tracebacks; default off")
-    output.add_argument("--version", action="version", version=f"domino_jax {domino_jax.__version__}")
-    return p
-
-
-def refuse_contradictions(arguments: argparse.Namespace) -> None:
-    """Raises InputError for options that say two things at once. `arguments.draft` None with a target means none."""
-    drafting = arguments.draft not in (None, "none")
-    for wrong, message in (
-        (arguments.target is None and drafting, "--draft is given without --target, expected both"),
-        (
-            arguments.exact and drafting,
-            "--exact is given with a drafter, expected --draft none (decoding with a drafter is exact already)",
-        ),
-        (
-            arguments.raw and arguments.thinking,
-            "--raw and --thinking are given together, expected one: thinking is the chat template's",
-        ),
-        (arguments.trace and arguments.output != "json", "--trace is given without --output json, expected both"),
-        (arguments.show_rounds and arguments.output == "json", "--show-rounds is given with --output json, expected --trace there"),
-    ):
-        if wrong:
-            raise InputError(message)
 
 
 def read_requests(arguments: argparse.Namespace) -> list[prompts.Request]:
@@ -208,15 +77,13 @@ def notes(pair: Pair, engine: Engine, exact: bool) -> Iterator[str]:
         yield f"check mode, {engine.num_proposals + 1} positions a round for one token; the step program (without --exact) is faster"
 
 
-def sampling_options(arguments: argparse.Namespace, requests: list[prompts.Request]) -> dict[str, float | int]:
-    """The engine's sampling options. Raises InputError for impossible values, and for filters that nothing would use."""
-    given = {name: getattr(arguments, name) for name in VALID}
-    Sampling(**given)
-    used = given["temperature"] > 0 or any((request.sampling or {}).get("temperature") for request in requests)
-    idle = [name for name in VALID if given[name] != getattr(GREEDY, name) and not used]
-    if idle:
-        raise InputError(f"--{idle[0].replace('_', '-')} is given and nothing is sampled, expected also a --temperature above 0")
-    return given
+def left_to_do(out: Path, asked: list[Prompt]) -> list[Prompt]:
+    """The prompts that `out` does not answer yet, under the ids they have in the whole run."""
+    asked = [dataclasses.replace(prompt, id=number if prompt.id is None else prompt.id) for number, prompt in enumerate(asked)]
+    left = answers.unanswered(out, asked)
+    if len(left) < len(asked):
+        cli.say(f"note: {len(asked) - len(left)} of {len(asked)} answers are in {out} already")
+    return [asked[i] for i in left]
 
 
 def shipped_or_given(arguments: argparse.Namespace) -> tuple[str, str | None]:
@@ -261,6 +128,10 @@ def command(argv: Sequence[str] | None) -> int:
         raise InputError("--stop is empty, expected a text of at least one character")
     asked = [request.encode(pair.text, arguments.raw, arguments.thinking) for request in requests]
     pair.plan(asked, arguments.max_new_tokens, arguments.max_context)
+    if arguments.out:
+        asked = left_to_do(arguments.out, asked)
+        if not asked:
+            return cli.DONE
     engine = pair.load(cli.progress("loading"))
     loaded = time.perf_counter() - began
     for note in notes(pair, engine, arguments.exact):
@@ -268,7 +139,7 @@ def command(argv: Sequence[str] | None) -> int:
 
     context = describe(arguments, pair, engine, len(asked))
     names = [number if prompt.id is None else prompt.id for number, prompt in enumerate(asked)]
-    printer = JsonPrinter(context, hold=arguments.check)
+    printer = JsonPrinter(context, arguments.check, arguments.out and arguments.out.open("a", encoding="utf-8"))
     if arguments.output == "text":
         printer = TextPrinter(names, pair.text, arguments.show_rounds)
     options = {name: getattr(arguments, name) for name in ("max_new_tokens", "max_context", "batch_size", "ignore_eos", "stop")} | sampling

@@ -3,7 +3,9 @@
 import dataclasses
 import json
 import sys
+from typing import TextIO
 
+from domino_jax import answers
 from domino_jax.events import Event, Finished, Result, Tokens
 from domino_jax.text import Text
 
@@ -59,15 +61,20 @@ class TextPrinter:
 
 
 class JsonPrinter:
-    """One object a line, in order, as soon as it is known; with `hold`, when all is (a check adds to them)."""
+    """One object a line, in order, as soon as it is known; with `hold`, when all is (a check adds to them).
 
-    def __init__(self, context: dict, hold: bool):
-        self.context, self.hold = context, hold
+    To standard output; or to a file, each through to the disk and in the order in which they end.
+    """
+
+    def __init__(self, context: dict, hold: bool, file: TextIO | None = None):
+        self.context, self.hold, self.file = context, hold, file
         self.waiting: dict[int, Result] = {}
         self.next = 0
 
     def event(self, event: Event) -> None:
-        if isinstance(event, Finished):
+        if isinstance(event, Finished) and self.file:
+            answers.append(self.file, record(event.result, self.context))
+        elif isinstance(event, Finished):
             self.waiting[event.index] = event.result
             if not self.hold:
                 self.end()

@@ -11,13 +11,14 @@ ROOT = Path(__file__).parent.parent
 FLOORS = [
     {"errors"},
     {"config", "directories", "events", "sampling"},
-    {"layers", "cache", "text", "capacity", "pool", "verify"},
+    {"layers", "cache", "answers", "text", "capacity", "pool", "verify"},
     {"target", "dflash", "domino", "tensors", "prompts", "printers", "statistics", "cli"},
     {"drafter", "safetensors_files", "orbax_store"},
     {"programs", "checkpoint"},
     {"loop"},
     {"engine"},
     {"__init__"},
+    {"options"},
     {"generate", "evaluate"},
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

@@ -576,8 +576,8 @@ def test_a_file_of_something_else_is_refused_and_left_alone(regenerated, tmp_pat
     for content, questions, message in (
         (lines, ["hi", "other", "a", "b", "one more"], "line 2: is the answer to another prompt"),
         (lines, QUESTIONS[:2], "line 3: is the answer to another prompt"),
-        ([b'{"prompt": "hi"}\n'], QUESTIONS, "line 1: is no answer of this command, expected another --out"),
-        ([b'{"prompt": "hi"}'], QUESTIONS, "ends in a line that is no answer of this command, expected another --out"),
+        ([b'{"prompt": "hi"}\n'], QUESTIONS, "line 1: is no answer, expected one JSON object"),
+        ([b'{"prompt": "hi"}'], QUESTIONS, "ends in a line that is no answer"),
     ):
         out.write_bytes(b"".join(content))
         capsys.readouterr()

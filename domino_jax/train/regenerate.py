@@ -6,46 +6,18 @@ Every answer is one line, {"id", "prompt_ids", "output_ids", "finish_reason"}, a
 The same command goes on after a kill: what is there is kept, a torn last line is written again.
 """
 
-import json
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from domino_jax import cli, prompts
+from domino_jax import answers, cli, prompts
 from domino_jax.engine import DTYPES, open_pair
 from domino_jax.errors import InputError
-from domino_jax.events import Finished, Prompt
+from domino_jax.events import Finished
 from domino_jax.sampling import Sampling
 
 IGNORED = ("answer", "template")  # problem files have them
-FLUSH_EVERY = 64
-START = b'{"id": '  # of every line
-
-
-def finished(out: Path, asked: Sequence[Prompt]) -> set[int]:
-    """The ids that `out` holds already; cuts off a torn last line. Raises InputError if `out` is of other prompts."""
-    if not out.exists():
-        return set()
-    data = out.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    ids = set()
-    for number, line in enumerate(whole.splitlines(), 1):
-        try:
-            entry = json.loads(line)
-            index, prompt_ids = entry["id"], tuple(entry["prompt_ids"])
-        except (ValueError, KeyError, TypeError):
-            raise InputError(f"{out}, line {number}: is no answer of this command, expected another --out") from None
-        if not (isinstance(index, int) and 0 <= index < len(asked) and asked[index].ids == prompt_ids):
-            raise InputError(f"{out}, line {number}: is the answer to another prompt, expected the file that this --prompts made")
-        ids.add(index)
-    torn = data[len(whole) :]
-    if torn[: len(START)] != START[: len(torn)]:
-        raise InputError(f"{out}: ends in a line that is no answer of this command, expected another --out")
-    if torn:
-        os.truncate(out, len(whole))
-    return ids
 
 
 def command(argv: Sequence[str] | None) -> int:
@@ -66,32 +38,29 @@ def command(argv: Sequence[str] | None) -> int:
     pair = open_pair(arguments.target, arguments.draft, arguments.dtype)
     Sampling(temperature=arguments.temperature)
     asked = [request.encode(pair.text, False, arguments.thinking) for request in requests]
-    asked = [replace(prompt, sampling={"seed": (arguments.seed + i) % 2**32} | (prompt.sampling or {})) for i, prompt in enumerate(asked)]
+    seeds = [{"seed": (arguments.seed + i) % 2**32} for i in range(len(asked))]
+    asked = [replace(prompt, id=i, sampling=seeds[i] | (prompt.sampling or {})) for i, prompt in enumerate(asked)]
     pair.plan(asked, arguments.max_new_tokens)
-    done = finished(arguments.out, asked)
-    left = [i for i in range(len(asked)) if i not in done]
-    if done:
-        cli.say(f"{len(done)} of {len(asked)} answers are there already")
+    left = answers.unanswered(arguments.out, asked)
+    if len(left) < len(asked):
+        cli.say(f"{len(asked) - len(left)} of {len(asked)} answers are there already")
     if left:
         engine = pair.load(cli.progress("loading"))
         options = {name: getattr(arguments, name) for name in ("max_new_tokens", "batch_size", "temperature")}
         events = engine.stream([asked[i] for i in left], **options)
-        append(arguments.out, cli.progress("answers")((event for event in events if isinstance(event, Finished)), len(left)), left)
+        write(arguments.out, cli.progress("answers")((event for event in events if isinstance(event, Finished)), len(left)))
     return cli.DONE
 
 
-def append(out: Path, ends, left: Sequence[int]) -> None:
+def write(out: Path, ends: Iterable[Finished]) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("a", encoding="utf-8") as file:
-        for count, end in enumerate(ends, 1):
+        for end in ends:
             result = end.result
             if result.error:
-                raise InputError(f"{result.error}")
-            answer = {"id": left[end.index], "prompt_ids": result.prompt_ids, "output_ids": result.output_ids}
-            file.write(json.dumps(answer | {"finish_reason": result.finish_reason}) + "\n")
-            if count % FLUSH_EVERY == 0:
-                file.flush()
-                os.fsync(file.fileno())
+                raise InputError(result.error)
+            names = ("id", "prompt_ids", "output_ids", "finish_reason")
+            answers.append(file, {name: getattr(result, name) for name in names})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
