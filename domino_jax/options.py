@@ -109,7 +109,7 @@ def parser() -> cli.Parser:
     output = p.add_argument_group("output")
     output.add_argument(
         "--out",
-        type=Path,
+        type=lambda text: Path(text).expanduser(),
         metavar="FILE.jsonl",
         help="append each JSON object to FILE as its answer ends; default none",
     )
@@ -131,12 +131,13 @@ def parser() -> cli.Parser:
 
 
 def refuse_contradictions(arguments: argparse.Namespace) -> None:
-    """Raises InputError for options that say two things at once. `arguments.draft` None with a target means none."""
-    drafting = arguments.draft not in (None, "none")
+    """Raises InputError for options that say two things at once. No draft with a target means none; without one, the shipped drafter."""
+    shipped = arguments.target is None and arguments.draft is None
+    given = arguments.draft not in (None, "none")
     for wrong, message in (
-        (arguments.target is None and drafting, "--draft is given without --target, expected both"),
+        (arguments.target is None and given, "--draft is given without --target, expected both"),
         (
-            arguments.exact and drafting,
+            arguments.exact and (given or shipped),
             "--exact is given with a drafter, expected --draft none (decoding with a drafter is exact already)",
         ),
         (
@@ -147,6 +148,10 @@ def refuse_contradictions(arguments: argparse.Namespace) -> None:
         (arguments.out and arguments.output != "json", "--out is given without --output json, expected both"),
         (arguments.out and arguments.check, "--out is given with --check, expected one: answers are written before they can be checked"),
         (arguments.resume and not arguments.out, "--resume is given without --out, expected both"),
+        (
+            arguments.out and not arguments.out.parent.is_dir(),
+            f"{arguments.out}: its directory is missing, expected one to write in",
+        ),
         (
             arguments.out and arguments.out.exists() and not arguments.resume,
             f"{arguments.out}: exists already, expected a new file (or --resume to go on where it ends)",

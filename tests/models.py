@@ -9,10 +9,13 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 import safetensors.numpy
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
+from domino_jax import checkpoint
 from domino_jax.config import DraftConfig, TargetConfig
+from domino_jax.errors import InputError
 from domino_jax.tensors import Row, draft_rows, target_rows
 
 SHAPE = dict(
@@ -75,6 +78,15 @@ def write(directory: Path, raw: dict, tensors: dict[str, np.ndarray], shards: in
         weight_map |= dict.fromkeys(held, file)
     (directory / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": weight_map}), encoding="utf-8")
     return directory
+
+
+def refusal(directory: Path) -> str:
+    """The sentence that refuses a checkpoint, before any tensor is read."""
+    with pytest.raises(InputError) as refused:
+        checkpoint.open_any(directory)
+    assert "expected" in str(refused.value)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
 
 
 def write_random_pair(directory: Path, target: dict | None = None, draft: dict | None = None, seed: int = 0) -> tuple[Path, Path]:

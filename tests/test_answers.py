@@ -105,6 +105,7 @@ def test_killed_and_resumed_is_never_killed(run, kept, monkeypatch, tmp_path):
     ("options", "said"),
     [
         (["--resume"], "--resume is given without --out"),
+        (["--out", "missing/x", "--output", "json"], "missing/x: its directory is missing"),
         (["--out", "x", "--output", "text"], "--out is given without --output json"),
         (["--out", "x", "--output", "json", "--check"], "--out is given with --check"),
     ],

@@ -17,7 +17,7 @@ import domino_jax
 from domino_jax import InputError, checkpoint
 from domino_jax.safetensors_files import INDEX, SafetensorsDirectory
 from domino_jax.tensors import HEAD_TENSORS
-from tests.models import draft_config, published_names, random_tensors, target_config, write
+from tests.models import draft_config, published_names, random_tensors, refusal, target_config, write
 
 TARGET, TIED = target_config(num_hidden_layers=2), target_config(num_hidden_layers=2, tie_word_embeddings=True)
 DOMINO = draft_config(num_hidden_layers=1, num_target_layers=2, nested=dict(target_layer_ids=[0, 1]))
@@ -40,15 +40,6 @@ def load(directory: Path, dtype=jnp.float32) -> list[np.ndarray]:
 
 def same(ours: list[np.ndarray], theirs: list[np.ndarray]) -> bool:
     return all(a.dtype == b.dtype and a.tobytes() == b.tobytes() for a, b in zip(ours, theirs, strict=True))
-
-
-def refusal(directory: Path) -> str:
-    """The sentence that refuses a checkpoint, before any tensor is read."""
-    with pytest.raises(InputError) as refused:
-        checkpoint.open_any(directory)
-    assert "expected" in str(refused.value)
-    assert "\n" not in str(refused.value)
-    return str(refused.value)
 
 
 def write_raw(path: Path, dtype: str, name: str, shape: list[int], size: int) -> None:

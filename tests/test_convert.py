@@ -12,11 +12,11 @@ import pytest
 
 import domino_jax
 from convert.checkpoint import COPIED, main, verify
-from domino_jax import InputError, checkpoint, orbax_store
+from domino_jax import checkpoint, orbax_store
 from domino_jax.safetensors_files import SafetensorsDirectory
 from domino_jax.tensors import HEAD_TENSORS
 from domino_jax.text import Text
-from tests.models import draft_config, published_names, random_tensors, rows_of, target_config, write, write_random_pair
+from tests.models import draft_config, published_names, random_tensors, refusal, rows_of, target_config, write, write_random_pair
 
 SMALL_TARGET = target_config(num_hidden_layers=2)
 SMALL_DRAFT = draft_config(num_hidden_layers=1, num_target_layers=2, nested=dict(target_layer_ids=[0, 1]))
@@ -297,14 +297,6 @@ def test_after_a_failure_the_next_run_succeeds(failing, pair, tmp_path, monkeypa
     assert convert(pair, tmp_path / "out") == 1
     monkeypatch.undo()
     assert convert(pair, tmp_path / "out", "--verify") == 0
-
-
-def refusal(directory: Path) -> str:
-    with pytest.raises(InputError) as refused:
-        checkpoint.open_any(directory)
-    assert "expected" in str(refused.value)
-    assert "\n" not in str(refused.value)
-    return str(refused.value)
 
 
 def test_an_unfinished_store_is_refused(converted, tmp_path):

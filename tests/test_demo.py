@@ -31,6 +31,11 @@ def test_generate_uses_the_pair_by_default(capsys):
     assert capsys.readouterr().out == problem.answer + "\n"
 
 
+def test_exact_does_not_take_the_shipped_drafter(capsys):
+    assert generate.main(["--prompt-ids", "1", "--exact"]) == 2
+    assert "--exact is given with a drafter, expected --draft none" in capsys.readouterr().err
+
+
 def test_show_rounds_sets_accepted_tokens_apart(capsys):
     problem = next(problems.generate("test", 1))
     assert generate.main(["--prompt", problem.question, "--max-new-tokens", "256", "--show-rounds"]) == 0
