@@ -23,7 +23,7 @@ class KVCache:
     def capacity(self) -> int:
         return self.key[0].shape[2]
 
-    def row(self, row: Array, cleared: Array) -> "KVCache":
+    def row(self, row: Array, cleared: Array | bool = False) -> "KVCache":
         """The cache of one row as a batch of one; all zeros if `cleared`, so that nothing of an earlier occupant is left."""
         return jax.tree.map(lambda a: jnp.where(cleared, 0, lax.dynamic_slice_in_dim(a, row, 1, axis=0)), self)
 

@@ -1,11 +1,14 @@
 """What the command lines share: strict options, one-line errors, exit codes, progress."""
 
 import argparse
+import contextlib
 import difflib
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tqdm import tqdm
 
@@ -52,7 +55,8 @@ def number(low: int) -> Callable[[str], int]:
 
 def say(message: str) -> None:
     """One line on stderr."""
-    print(message, file=sys.stderr, flush=True)
+    with tqdm.external_write_mode(file=sys.stderr):  # a bar makes room
+        print(message, file=sys.stderr, flush=True)
 
 
 def progress(label: str) -> Callable[[Iterable, int], Iterable]:
@@ -60,13 +64,44 @@ def progress(label: str) -> Callable[[Iterable, int], Iterable]:
     return lambda items, total: tqdm(items, desc=label, total=total, leave=False, disable=None, file=sys.stderr)
 
 
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """SIGTERM raises KeyboardInterrupt as SIGINT does, unless whoever started or called this handles it otherwise; and none is lost."""
+    hook = sys.unraisablehook
+    decided = threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    if not decided:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        sys.unraisablehook = _interrupt_again(hook)
+    try:
+        yield
+    finally:
+        if not decided:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            sys.unraisablehook = hook
+
+
+def _interrupt_again(hook: Callable) -> Callable:
+    """Python swallows what is raised inside a callback, as JAX's at each garbage collection: such an interrupt comes again soon after."""
+
+    def swallowed(lost) -> None:
+        if lost.exc_type is not KeyboardInterrupt:
+            hook(lost)
+            return
+        again = threading.Timer(0.01, signal.pthread_kill, [threading.main_thread().ident, signal.SIGTERM])
+        again.daemon = True
+        again.start()
+
+    return swallowed
+
+
 def run(command: Callable[[Sequence[str] | None], int], argv: Sequence[str] | None) -> int:
     """The exit status of a command: what went wrong is one line on stderr, a traceback only with --debug."""
     debug = "--debug" in (sys.argv[1:] if argv is None else argv)
     try:
-        status = command(argv)
-        sys.stdout.flush()
-        return status
+        with interruptible():
+            status = command(argv)
+            sys.stdout.flush()
+            return status
     except BrokenPipeError:  # the reader has gone: it has what it wanted
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE

@@ -85,7 +85,7 @@ class BlockDrafter(nnx.Module):
         hidden_BPD = hidden_BTD[:, config.first_row : config.first_row + P]
         base_BPV, noise_BPV = embedder.decode(hidden_BPD), None
         if sampling is not None:
-            noise_BPV = noise(sampling.seed_B, length_B[:, None] + 1 + jnp.arange(P), config.vocab_size)
+            noise_BPV = noise(sampling, length_B[:, None] + 1 + jnp.arange(P), config.vocab_size)
         if self.head is None:
             return draw(base_BPV, noise_BPV, sampling), cache
         prefix, pool = config.domino.pure_draft_prefix_len, self.pool_size

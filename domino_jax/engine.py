@@ -5,9 +5,12 @@ for result in engine.generate(["Why is the sky blue?"]):
     print(result.text, result.mean_acceptance_length)
 """
 
+import asyncio
 import dataclasses
+import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import jax
@@ -15,19 +18,20 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from domino_jax import capacity, checkpoint, programs
+from domino_jax import checkpoint, programs
 from domino_jax.config import DraftConfig, TargetConfig, check_pair
 from domino_jax.drafter import DEFAULT_POOL_SIZE, BlockDrafter, Drafter
 from domino_jax.errors import InputError
 from domino_jax.events import Check, Event, Finished, Prompt, Result
 from domino_jax.loop import Run
-from domino_jax.programs import Executable
-from domino_jax.sampling import Sampling
+from domino_jax.plan import Models, Options, Plan, Task
+from domino_jax.programs import Executable, Shape
+from domino_jax.session import Session
 from domino_jax.target import Target
 from domino_jax.text import Text, stop_ids
 
+DEFAULT_SESSION_CONTEXT = 4096
 DEFAULT_CHECK_PROPOSALS = 15  # proposals a round of check mode where no drafter sets them: those of a block of 16
-DEFAULT_BATCH_SIZE = 8
 DTYPES = {"float32": jnp.dtype(jnp.float32), "bfloat16": jnp.dtype(jnp.bfloat16)}
 
 
@@ -66,12 +70,18 @@ class Engine:
 
     def with_drafter(self, drafter: Drafter | None) -> "Engine":
         """The same target with another drafter, or none; the target's compiled programs are shared."""
-        mine = {key: made for key, made in self.executables.items() if key[0] in (programs.prefill, programs.verify)}
+        mine = {key: made for key, made in self.executables.items() if key[0] in (programs.prefill, programs.fork, programs.verify)}
         return dataclasses.replace(self, drafter=drafter, executables=mine)
 
     @property
     def num_proposals(self) -> int:
         return self.drafter.num_proposals if self.drafter else self.check_proposals
+
+    @property
+    def models(self) -> Models:
+        draft_config = getattr(self.drafter, "config", None)
+        weights = sum(leaf.nbytes for leaf in jax.tree.leaves((self.target, self.drafter)))
+        return Models(self.target.config, draft_config, self.num_proposals, self.stop_ids, self.text is not None, self.dtype, weights)
 
     def prompt(self, prompt: Prompt | str | Sequence[int], thinking: bool = False) -> Prompt:
         """A prompt from text (one user turn of the chat template), from token ids, or as it is."""
@@ -92,71 +102,60 @@ class Engine:
         return [results[index] for index in sorted(results)]
 
     def stream(
-        self,
-        prompts: Sequence[Prompt | str | Sequence[int]],
-        *,
-        max_new_tokens: int | None = None,
-        max_context: int | None = None,
-        batch_size: int | None = None,
-        ignore_eos: bool = False,
-        exact: bool = False,
-        trace: bool = False,
-        temperature: float = 0.0,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        min_p: float = 0.0,
-        seed: int = 0,
-        stop: Sequence[str] = (),
+        self, prompts: Sequence[Prompt | str | Sequence[int]], *, exact: bool = False, trace: bool = False, **options
     ) -> Iterator[Event]:
-        """Decodes greedily, or draws; yields `Compiled`, `Started`, `Tokens` and `Finished` events as they happen.
+        """Decodes greedily, or draws; yields `Compiled`, `Started`, `Tokens`, `Finished` and, last, `Ended` events as they happen.
 
-        max_new_tokens: None is 512, cut to what the context leaves; a number that the context cannot hold is refused.
-        max_context: positions a row may use; None is the model's `max_position_embeddings`, and cache for no more than needed.
-        batch_size: rows decoded together; None is min(prompts, 8).
-        exact: check mode, one token a round through the verify program. trace: keep every round's proposals.
-        temperature: 0 is greedy. top_k, top_p, min_p: filters, in this order; 0, 1 and 0 are off. seed: a prompt's text is a function
-        of it, with any drafter and with none. A prompt's own `sampling` goes before these.
-        stop: texts that end an answer where they first come; they are left out of it. `output_ids` end with the token that completes one.
-        Raises InputError before any work for a prompt that is empty, out of the vocabulary, or does not fit.
+        exact: check mode, one token a round through the verify program. trace: keep every round's proposals. The other options are
+        the fields of `domino_jax.plan.Options`. Raises InputError before any work for what is impossible, or does not fit.
         """
         if isinstance(prompts, str):
             raise InputError("prompts is a text, expected a list of prompts")
         if not len(prompts):
             return iter(())
-        prompts = [self.prompt(prompt) for prompt in prompts]
-        plan = self.plan(prompts, max_new_tokens, max_context)
-        batch = min(len(prompts), DEFAULT_BATCH_SIZE) if batch_size is None else batch_size
-        if batch < 1:
-            raise InputError(f"batch_size is {batch}, expected at least 1")
-        default = Sampling(temperature, top_k, top_p, min_p, seed)
-        samplings = [dataclasses.replace(default, **(prompt.sampling or {})) for prompt in prompts]
-        stops = [tuple(stop if prompt.stop is None else prompt.stop) for prompt in prompts]
-        for texts in stops:
-            if "" in texts:
-                raise InputError("stop holds an empty text, expected texts of at least one character")
-            if texts and self.text is None:
-                raise InputError(f"stop is {list(texts)} but the target has no tokenizer, expected no stop texts")
-        return self._run(plan, batch, () if ignore_eos else self.stop_ids, exact, trace, samplings, stops).events()
+        return self.run(self.plan([self.prompt(prompt) for prompt in prompts], **options), exact=exact, trace=trace)
 
-    def plan(self, prompts: Sequence[Prompt], max_new_tokens: int | None = None, max_context: int | None = None) -> capacity.Plan:
-        """Budgets, chunks and capacity of a run; raises InputError for what cannot be served."""
-        draft_config = getattr(self.drafter, "config", None)
-        return capacity.plan(prompts, self.target.config, draft_config, self.num_proposals, max_new_tokens, max_context)
+    def run(self, plan: Plan, tasks: Sequence[Task] | None = None, *, exact: bool = False, trace: bool = False) -> Iterator[Event]:
+        """The events of a plan's tasks, or of those given, with the batch and capacity of the plan: rounding depends on these."""
+        return self._run(plan, exact, trace).events(plan.tasks if tasks is None else tasks)
 
-    def _run(
-        self,
-        plan: capacity.Plan,
-        batch: int,
-        stop_ids: tuple[int, ...],
-        exact: bool,
-        trace: bool = False,
-        samplings: Sequence[Sampling] = (),
-        stop_texts: Sequence[tuple[str, ...]] = (),
-    ) -> Run:
+    async def astream(self, prompts: Sequence[Prompt | str | Sequence[int]], **options) -> AsyncIterator[Event]:
+        """`stream` for an event loop, which it does not block: a thread of its own waits for the device."""
+        events, thread = self.stream(prompts, **options), ThreadPoolExecutor(1)
+        try:
+            while (event := await asyncio.get_running_loop().run_in_executor(thread, next, events, None)) is not None:
+                yield event
+        finally:
+            thread.submit(getattr(events, "close", lambda: None))  # after the `next` that a cancelled caller left running
+            thread.shutdown(wait=False)
+
+    def session(self, max_context: int | None = None, *, exact: bool = False, **options) -> Session:
+        """A conversation of at most `max_context` positions, that many cached: None is what both models were made for, 4,096 at most.
+
+        exact and the other options are those of `stream`; they hold for all its turns.
+        """
+        if max_context is None:
+            max_context = min(DEFAULT_SESSION_CONTEXT, *(config.max_position_embeddings for config in self.models.configs))
+        made = Options(**{**options, "max_context": max_context, "batch_size": 1})
+        longest = Prompt((0,), max_new_tokens=max_context - 1)  # whatever a turn may be, its programs are this one's
+        return Session(self._run(self.models.plan([longest], made), exact), self.models, made, self.text)
+
+    def plan(self, prompts: Sequence[Prompt], **options) -> Plan:
+        """What `run` will do; raises InputError for what cannot be served. Options as for `stream`."""
+        return self.models.plan(prompts, Options(**options))
+
+    def _run(self, plan: Plan, exact: bool = False, trace: bool = False) -> Run:
         drafter = None if exact else self.drafter
         width = self.num_proposals if drafter or exact else 0
-        texts = self.text, stop_texts
-        return Run(self.target, drafter, self.dtype, plan, batch, width, stop_ids, self.executables, samplings, *texts, trace)
+        shape = Shape.of(
+            plan.batch,
+            plan.capacity,
+            stop_ids=max((len(task.stop_ids) for task in plan.tasks), default=0),
+            sampled=any(task.sampling.temperature > 0 for task in plan.tasks),
+            filtered=any(task.sampling.is_filtered for task in plan.tasks),
+            holding=any(task.min_tokens > 0 for task in plan.tasks),
+        )
+        return Run(self.target, drafter, self.dtype, shape, width, self.executables, self.text, trace)
 
     def check(
         self, results: Sequence[Result], prompts: Sequence[Prompt], watch: Callable[[Event], None] = lambda event: None, **options
@@ -183,10 +182,11 @@ class Engine:
 
     def best_two(self, ids: Sequence[int]) -> tuple[float, float]:
         """The target's two largest logits after `ids`, as the prefill program computes them."""
-        run = self._run(self.plan([Prompt(tuple(ids))], max_new_tokens=1), 1, (), exact=True)
-        for _ in run.compile_prefill():
+        plan = self.plan([Prompt(tuple(ids))], max_new_tokens=1)
+        run = self._run(plan, exact=True)
+        for _ in run.compile(plan.tasks):
             pass
-        best, second = run.prefill(0, 0)[1].tolist()
+        best, second = jax.lax.top_k(run.fill(0, plan.tasks[0]).astype(jnp.float32), 2)[0].tolist()
         return best, second
 
 
@@ -211,9 +211,16 @@ class Pair:
     num_proposals: int
     options: dict  # the drafter's
 
-    def plan(self, prompts: Sequence[Prompt], max_new_tokens: int | None = None, max_context: int | None = None) -> capacity.Plan:
+    def plan(self, prompts: Sequence[Prompt], **options) -> Plan:
         """What `Engine.plan` will say, before the weights are loaded."""
-        return capacity.plan(prompts, self.target.config, self.draft and self.draft.config, self.num_proposals, max_new_tokens, max_context)
+        return self.models.plan(prompts, Options(**options))
+
+    @functools.cached_property
+    def models(self) -> Models:
+        configs = self.target.config, self.draft and self.draft.config
+        modules = [checkpoint.abstract(config, self.dtype) for config in configs if config]
+        weights = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(modules))
+        return Models(*configs, self.num_proposals, self.stop_ids, self.text is not None, self.dtype, weights)
 
     def load(self, progress: Callable = lambda items, total: items) -> Engine:
         """`progress` wraps the iteration over each checkpoint's parameters, as tqdm does."""

@@ -4,6 +4,7 @@ What a figure means stands in the table's footnote and in `Figures`: a mean acce
 accepted + bonus each, before any cut by a stop or the budget, and its interval is a bootstrap over prompts.
 """
 
+import argparse
 import dataclasses
 import json
 import re
@@ -16,11 +17,12 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from domino_jax import checkpoint, cli, prompts
+from domino_jax import checkpoint, cli, plot, prompts
 from domino_jax.drafter import DEFAULT_POOL_SIZE, BlockDrafter
 from domino_jax.engine import DTYPES, Engine, open_pair
 from domino_jax.errors import InputError
 from domino_jax.events import Compiled, Finished, Prompt, Result, Started
+from domino_jax.statistics import by_position
 
 ANSWER = re.compile(r"#### *(-?\d+)")
 RESAMPLES = 2000
@@ -32,21 +34,21 @@ NOTE = (
 
 @dataclass
 class Figures:
-    """One way of decoding all prompts."""
+    """One way of decoding all prompts. What is a mean over rounds is None where there was no round."""
 
     name: str
     kind: str
     score: float | None  # share of right answers, where answers are given
     equal: int  # outputs equal to target-only, token for token
     rounds: int
-    acceptance_length: float
-    interval: tuple[float, float]  # 95 %
-    ratio: float  # acceptance length over the first drafter's
-    ratio_interval: tuple[float, float]
-    oracle: float
-    by_position: list[float]  # share of rounds in which proposal j, and all before it, stood
+    acceptance_length: float | None
+    interval: tuple[float, float] | None  # 95 %
+    ratio: float | None  # acceptance length over the first drafter's
+    ratio_interval: tuple[float, float] | None
+    oracle: float | None
+    by_position: list[float] | None  # share of rounds in which proposal j, and all before it, stood
     tokens: int
-    tokens_per_second: float
+    tokens_per_second: float | None
 
 
 def right(text: str | None, answer: str) -> bool:
@@ -91,33 +93,43 @@ def decode(engine: Engine, asked: list[Prompt], name: str, options: dict) -> tup
     return [results[i] for i in range(len(asked))], last - first
 
 
+def mean_length(total, rounds):
+    """Acceptance length of sums over prompts, also of many at once; NaN where there is no round."""
+    return np.divide(total, rounds, out=np.full(np.shape(total), np.nan), where=np.asarray(rounds) > 0)
+
+
 def resampled(rows: Sequence[Result], draws: np.ndarray) -> np.ndarray:
     """The mean acceptance length of each resample of prompts."""
     total, rounds = (np.array([function(row.acceptance_lengths) for row in rows], float) for function in (sum, len))
-    return total[draws].sum(1) / np.maximum(rounds[draws].sum(1), 1)
+    return mean_length(total[draws].sum(1), rounds[draws].sum(1))
+
+
+def interval(values: np.ndarray) -> tuple[float, float] | None:
+    """The middle 95 % of those that are numbers."""
+    values = values[np.isfinite(values)]
+    return tuple(np.percentile(values, [2.5, 97.5]).tolist()) if len(values) else None
 
 
 def figures(name: str, kind: str, width: int, rows: list[Result], plain: list[Result], first: list[Result], answers, seconds: float):
     """The figures of one way of decoding; `plain` is target-only, `first` the first drafter's."""
-    lengths = np.array([length for row in rows for length in row.acceptance_lengths])
+    lengths, first_lengths = ([length for row in some for length in row.acceptance_lengths] for some in (rows, first))
     draws = np.random.default_rng(0).integers(0, len(rows), (RESAMPLES, len(rows)))
     means, firsts = resampled(rows, draws), resampled(first, draws)
-    later = [len(row.output_ids) - 1 for row in rows]
-    first_mean = np.mean([length for row in first for length in row.acceptance_lengths])
+    later = [max(len(row.output_ids) - 1, 0) for row in rows]
     return Figures(
         name=name,
         kind=kind,
         score=None if answers is None else float(np.mean([right(row.text, answer) for row, answer in zip(rows, answers, strict=True)])),
         equal=sum(row.output_ids == other.output_ids for row, other in zip(rows, plain, strict=True)),
         rounds=len(lengths),
-        acceptance_length=float(lengths.mean()),
-        interval=tuple(np.percentile(means, [2.5, 97.5]).tolist()),
-        ratio=float(lengths.mean() / first_mean),
-        ratio_interval=tuple(np.percentile(means / firsts, [2.5, 97.5]).tolist()),
-        oracle=sum(later) / max(1, sum(-(-n // (width + 1)) for n in later)),
-        by_position=[float((lengths > j).mean()) for j in range(1, width + 1)],
+        acceptance_length=float(np.mean(lengths)) if lengths else None,
+        interval=interval(means),
+        ratio=float(np.mean(lengths) / np.mean(first_lengths)) if lengths and first_lengths else None,
+        ratio_interval=interval(means / firsts),
+        oracle=sum(later) / sum(-(-n // (width + 1)) for n in later) if any(later) else None,
+        by_position=by_position(lengths, width),
         tokens=sum(len(row.output_ids) for row in rows),
-        tokens_per_second=sum(later) / seconds,
+        tokens_per_second=sum(later) / seconds if any(later) else None,
     )
 
 
@@ -128,31 +140,18 @@ def markdown(found: list[Figures], count: int) -> str:
     ]
     for f in found:
         score = "" if f.score is None else f"{f.score:.3f}"
-        drafted = f.kind != "none"
-        mean = f"{f.acceptance_length:.2f} [{f.interval[0]:.2f}, {f.interval[1]:.2f}]" if drafted else ""
-        ratio = f"{f.ratio:.2f} [{f.ratio_interval[0]:.2f}, {f.ratio_interval[1]:.2f}]" if drafted else ""
-        oracle = f"{f.oracle:.2f}" if drafted else ""
-        lines.append(
-            f"| {f.name} | {score} | {f.equal} of {count} | {f.rounds} | {mean} | {ratio} | {oracle} | {f.tokens_per_second:.0f} |"
-        )
+        drafted = [_figure(f.acceptance_length, f.interval), _figure(f.ratio, f.ratio_interval), _figure(f.oracle)]
+        mean, ratio, oracle = [""] * 3 if f.kind == "none" else drafted
+        speed = _figure(f.tokens_per_second, digits=0)
+        lines.append(f"| {f.name} | {score} | {f.equal} of {count} | {f.rounds} | {mean} | {ratio} | {oracle} | {speed} |")
     return "\n".join([*lines, "", NOTE])
 
 
-def plot(found: list[Figures], path: Path) -> None:
-    """The share of rounds in which each proposal stood. Needs matplotlib (the extra `plot`)."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
-    for f, colour in zip([f for f in found if f.kind != "none"], ("#d55e00", "#0072b2", "#009e73", "#cc79a7"), strict=False):
-        positions = range(1, len(f.by_position) + 1)
-        axes.plot(positions, f.by_position, marker="o", markersize=3, color=colour, label=f"{f.name}: {f.acceptance_length:.2f} a round")
-    axes.set(xlabel="proposal", ylabel="share of rounds in which it stood", ylim=(0, 1))
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=130, metadata={"Date": None} if path.suffix == ".svg" else None)
+def _figure(value: float | None, interval: tuple[float, float] | None = None, digits: int = 2) -> str:
+    """A number with its interval, a dash where there is none."""
+    if value is None:
+        return "–"
+    return f"{value:.{digits}f}" + (f" [{interval[0]:.{digits}f}, {interval[1]:.{digits}f}]" if interval else "")
 
 
 def parser() -> cli.Parser:
@@ -168,13 +167,20 @@ def parser() -> cli.Parser:
     p.add_argument("--pool-size", type=cli.number(0), default=DEFAULT_POOL_SIZE, metavar="K", help=f"default {DEFAULT_POOL_SIZE}, 0: all")
     p.add_argument("--dtype", choices=["auto", *DTYPES], default="auto", help="default auto")
     p.add_argument("--output", choices=["markdown", "json"], default="markdown", help="of standard output; default markdown")
-    p.add_argument("--plot", type=Path, metavar="FILE", help="draw acceptance by position (extra: plot); default none")
+    p.add_argument("--plot", type=Path, metavar="FILE.png|svg", help="draw acceptance by position (extra: plot); default none")
     p.add_argument("--debug", action="store_true", help="show tracebacks; default off")
     return p
 
 
+def refuse_impossible_plot(arguments: argparse.Namespace) -> None:
+    if arguments.plot and not arguments.draft:
+        raise InputError("--plot is given without --draft, expected both: nothing is accepted without a drafter")
+    plot.refuse_impossible(arguments.plot)
+
+
 def command(argv: Sequence[str] | None) -> int:
     arguments = parser().parse(argv)
+    refuse_impossible_plot(arguments)
     requests = prompts.from_file(arguments.prompts, besides=("answer", "template"))
     answers = read_answers(arguments.prompts)
     pairs = [
@@ -182,7 +188,7 @@ def command(argv: Sequence[str] | None) -> int:
     ] or [open_pair(arguments.target, None, arguments.dtype)]
     asked = [request.encode(pairs[0].text, False, False) for request in requests]
     for pair in pairs:
-        pair.plan(asked, arguments.max_new_tokens)
+        pair.plan(asked, max_new_tokens=arguments.max_new_tokens)
     options = {"max_new_tokens": arguments.max_new_tokens, "batch_size": arguments.batch_size}
 
     engine = pairs[0].load(cli.progress("loading")).with_drafter(None)
@@ -197,7 +203,8 @@ def command(argv: Sequence[str] | None) -> int:
         first = first or rows
         found.append(figures(name, drafter.kind, drafter.num_proposals, rows, plain, first, answers, seconds))
     if arguments.plot:
-        plot(found, arguments.plot)
+        curves = [plot.Curve(f.name, f.acceptance_length, f.by_position) for f in found if f.kind != "none" and f.rounds]
+        plot.draw_curves(curves, arguments.plot)
     if arguments.output == "json":
         context = {"platform": jax.default_backend(), "device": jax.devices()[0].device_kind, "dtype": engine.dtype.name,
                    "prompts": len(asked), "batch_size": arguments.batch_size, "pool_size": arguments.pool_size, "note": NOTE}  # fmt: skip

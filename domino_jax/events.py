@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 class Prompt:
     """Token ids to continue. `max_new_tokens` None: what the run says. `id` None: its place among the prompts.
 
-    `stop` None: the run's stop texts. `sampling` holds what differs from the run's: temperature, top_k, top_p, min_p, seed.
-    `where` names the prompt in errors, if it came from somewhere (a file and line, an option).
+    `sampling` holds what differs from the run's: temperature, top_k, top_p, min_p, seed; `stop`, `stop_token_ids`, `min_tokens` and
+    `n` are the run's where they are None. `where` names the prompt in errors, if it came from somewhere (a file and line, an option).
     """
 
     ids: tuple[int, ...]
@@ -17,6 +17,9 @@ class Prompt:
     where: str | None = None
     sampling: dict[str, float | int] | None = None
     stop: tuple[str, ...] | None = None
+    stop_token_ids: tuple[int, ...] | None = None
+    min_tokens: int | None = None
+    n: int | None = None
 
 
 @dataclass(frozen=True)
@@ -40,17 +43,27 @@ class Check:
 
 @dataclass
 class Result:
-    """The answer to one prompt. `output_ids` holds new tokens only, a stop id that ended it included."""
+    """One answer to one prompt: its `sample`-th. `output_ids` holds new tokens only, a stop id that ended it included.
+
+    `logprobs` are the natural logarithms of the probabilities that the target gives to the output tokens, at temperature 1 and
+    before any filter. `draft_seconds` and `verify_seconds` are what the host waited for these programs in the answer's rounds; they and
+    the host's own work make up `decode_seconds`. `cached_tokens` of the prompt were in the cache already.
+    """
 
     id: str | int
     prompt_ids: tuple[int, ...]
+    sample: int = 0
+    cached_tokens: int = 0
     output_ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
     text: str | None = None  # without the stop token; None without a tokenizer
     finish_reason: str | None = None  # "stop", "length", or "error"
     error: str | None = None  # why the row failed; it then has no output and no text
     acceptance_lengths: list[int] = field(default_factory=list)  # accepted + bonus of each round, before any cut
     prefill_seconds: float = 0.0  # wall clock, compilation left out
     decode_seconds: float = 0.0
+    draft_seconds: float = 0.0
+    verify_seconds: float = 0.0
     trace: list[Round] | None = None
     check: Check | None = None
 
@@ -82,7 +95,7 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Started:
-    """Prefill of prompt number `index` is done."""
+    """The prompt of answer number `index` is in the cache. Answers are numbered as the prompts stand, the `n` of each in a row."""
 
     index: int
     prompt_tokens: int
@@ -91,7 +104,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Tokens:
-    """New tokens of prompt number `index`, already cut at stops and budget. `text` holds no unfinished character.
+    """New tokens of answer number `index`, already cut at stops and budget. `text` holds no unfinished character.
 
     The first `accepted` of them were proposals; what follows them is the target's bonus token.
     """
@@ -100,14 +113,22 @@ class Tokens:
     ids: tuple[int, ...]
     text: str | None
     accepted: int = 0
+    logprobs: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Finished:
-    """Prompt number `index` is answered."""
+    """Answer number `index` is complete."""
 
     index: int
     result: Result
 
 
-Event = Compiled | Started | Tokens | Finished
+@dataclass(frozen=True)
+class Ended:
+    """The run is over. `seconds`: what the host waited for prefill, draft and verify, and its own work; wall clock without compilation."""
+
+    seconds: dict[str, float]
+
+
+Event = Compiled | Started | Tokens | Finished | Ended

@@ -1,62 +1,47 @@
 """python -m domino_jax.generate: prompts in, text or JSON out. Text goes to stdout, everything else to stderr."""
 
 import argparse
-import dataclasses
 import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from typing import TextIO
 
 import jax
 
-from domino_jax import answers, cli, demo, prompts, statistics
-from domino_jax.engine import DEFAULT_BATCH_SIZE, Engine, Pair, open_pair
+from domino_jax import chat, cli, demo, intake, plot, statistics
+from domino_jax.bar import Bar
+from domino_jax.engine import Engine, Pair, open_pair
 from domino_jax.errors import InputError
-from domino_jax.events import Compiled, Event, Finished, Prompt, Result, Started
+from domino_jax.events import Compiled, Ended, Event, Finished, Result, Started
+from domino_jax.intake import Work
 from domino_jax.options import parser, refuse_contradictions, sampling_options
-from domino_jax.printers import JsonPrinter, TextPrinter
+from domino_jax.plan import Plan
+from domino_jax.printers import JsonPrinter, Label, Printer, TextPrinter
 from domino_jax.programs import use_compile_cache
+from domino_jax.prompts import Request
 from domino_jax.sampling import VALID
-
-EXAMPLE = (  # of the kind that the shipped pair was trained on
-    "Zoltan drives to the market with 6 crates of tomato relish, and each crate holds 15 jars. Before lunch 74 jars are sold. "
-    "All the others go after lunch, at 2 pesos a jar. How many pesos does Zoltan take after lunch?"
-)
+from domino_jax.text import Text
 
 
-def read_requests(arguments: argparse.Namespace) -> list[prompts.Request]:
-    if arguments.requests:
-        return arguments.requests
-    if sys.stdin is not None and not sys.stdin.isatty():
-        piped = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-        return [prompts.from_text(piped.removesuffix("\n").removesuffix("\r"), "standard input")]  # the shell's, not the prompt's
-    cli.say(f"no prompt given; example: {EXAMPLE}")
-    return [prompts.from_text(EXAMPLE, "the example prompt")]
-
-
-def decode(engine: Engine, asked: list[Prompt], options: dict, printer: TextPrinter | JsonPrinter) -> tuple[list[Result], dict[str, float]]:
-    """Runs the prompts, printing as they go -> (results in order, seconds by stage)."""
-    seconds = {"compile": 0.0, "decode": 0.0}
-    ends = watch(engine.stream(asked, **options), printer, seconds)
-    if len(asked) > 1:
-        ends = cli.progress("prompts")(ends, len(asked))
-    results = {end.index: end.result for end in ends}
-    return [results[index] for index in sorted(results)], seconds
-
-
-def watch(events: Iterator[Event], printer: TextPrinter | JsonPrinter, seconds: dict[str, float]) -> Iterator[Finished]:
-    """Announces compilation, prints answers, keeps `seconds` up to date; lets the ends of answers through."""
-    first = None
+def decode(events: Iterator[Event], printer: Printer, bar: Bar | None) -> tuple[list[Result], dict[str, float]]:
+    """Prints a run as it goes -> (answers in order, seconds by stage)."""
+    seconds, results, first = {"compile": 0.0, "decode": 0.0}, {}, None
     for event in events:
         announce(event, seconds)
         if isinstance(event, Started):
             first = first or time.perf_counter()
         elif isinstance(event, Finished):
             seconds["decode"] = time.perf_counter() - first
+            results[event.index] = event.result
+        elif isinstance(event, Ended):
+            seconds |= event.seconds
         printer.event(event)
-        if isinstance(event, Finished):
-            yield event
+        if bar:
+            bar.event(event)
+    return [results[index] for index in sorted(results)], seconds
 
 
 def announce(event: Event, seconds: dict[str, float]) -> None:
@@ -77,22 +62,14 @@ def notes(pair: Pair, engine: Engine, exact: bool) -> Iterator[str]:
         yield f"check mode, {engine.num_proposals + 1} positions a round for one token; the step program (without --exact) is faster"
 
 
-def left_to_do(out: Path, asked: list[Prompt]) -> list[Prompt]:
-    """The prompts that `out` does not answer yet, under the ids they have in the whole run."""
-    asked = [dataclasses.replace(prompt, id=number if prompt.id is None else prompt.id) for number, prompt in enumerate(asked)]
-    left = answers.unanswered(out, asked)
-    if len(left) < len(asked):
-        cli.say(f"note: {len(asked) - len(left)} of {len(asked)} answers are in {out} already")
-    return [asked[i] for i in left]
-
-
-def shipped_or_given(arguments: argparse.Namespace) -> tuple[str, str | None]:
-    """The target's and the drafter's place; without --target the pair that comes with the package."""
+def opened(arguments: argparse.Namespace) -> Pair:
+    """The pair asked for; without --target the one that comes with the package."""
     draft = demo.DRAFT if arguments.target is None and arguments.draft is None else arguments.draft
-    return arguments.target or demo.TARGET, None if draft == "none" else draft
+    draft = None if draft == "none" else draft
+    return open_pair(arguments.target or demo.TARGET, draft, arguments.dtype, arguments.num_proposals, arguments.pool_size)
 
 
-def describe(arguments: argparse.Namespace, pair: Pair, engine: Engine, count: int) -> dict:
+def describe(arguments: argparse.Namespace, pair: Pair, engine: Engine, plan: Plan) -> dict:
     """What the figures of this run depend on."""
     return {
         "platform": jax.default_backend(),
@@ -103,7 +80,7 @@ def describe(arguments: argparse.Namespace, pair: Pair, engine: Engine, count: i
         "target_path": str(pair.target.directory),
         "num_proposals": engine.num_proposals if pair.draft or arguments.exact else 0,
         "pool_size": arguments.pool_size,
-        "batch_size": arguments.batch_size or min(count, DEFAULT_BATCH_SIZE),
+        "batch_size": plan.batch,
         "thinking": arguments.thinking,
         "exact": arguments.exact,
         "sampling": {name: getattr(arguments, name) for name in VALID},
@@ -114,62 +91,117 @@ def command(argv: Sequence[str] | None) -> int:
     """One run, from arguments to the exit status. What can be refused is refused before a weight is read or a word printed."""
     arguments = parser().parse(argv)
     refuse_contradictions(arguments)
-    requests = read_requests(arguments)
     if arguments.compile_cache and (problem := use_compile_cache(Path(arguments.compile_cache).expanduser())):
         cli.say(f"warning: {problem}; going on without a compile cache")
     sys.stdout.reconfigure(encoding="utf-8")
+    return converse(arguments) if arguments.chat else generate(arguments)
 
+
+def converse(arguments: argparse.Namespace) -> int:
+    pair = opened(arguments)
+    if pair.text is None:
+        raise InputError("--chat is given but the target has no tokenizer, expected one beside config.json")
+    options = engine_options(arguments, (), pair)
+    pair.plan((), **options)
+    engine = pair.load(cli.progress("loading"))
+    for note in notes(pair, engine, arguments.exact):
+        cli.say(f"note: {note}")
+    return chat.converse(engine.session(exact=arguments.exact, **options), arguments.thinking)
+
+
+def generate(arguments: argparse.Namespace) -> int:
+    requests = intake.read_requests(arguments)
+    sieve = intake.Sieve(arguments.skip_bad, len(requests))
+    requests = sieve.through(requests, Request.readable)
     began = time.perf_counter()
-    pair = open_pair(*shipped_or_given(arguments), arguments.dtype, arguments.num_proposals, arguments.pool_size)
-    sampling = sampling_options(arguments, requests)
-    if pair.text is None and (arguments.stop or any(request.stop for request in requests)):
+    pair = opened(arguments)
+    work = intake.work(requests, pair, arguments, engine_options(arguments, requests, pair), sieve)
+    if not work.left:
+        sieve.end()
+        return cli.DONE
+    engine = pair.load(cli.progress("loading"))
+    seconds = {"load": time.perf_counter() - began}
+    for note in notes(pair, engine, arguments.exact):
+        cli.say(f"note: {note}")
+    context = describe(arguments, pair, engine, work.plan)
+    results, spent = answer(arguments, engine, work, context)
+    status = report(arguments, results, work.labels, seconds | spent, context)
+    sieve.end()
+    return status
+
+
+def answer(arguments: argparse.Namespace, engine: Engine, work: Work, context: dict) -> tuple[list[Result], dict[str, float]]:
+    """Decodes, checks and prints -> (answers in order, seconds by stage)."""
+    with arguments.out.open("a", encoding="utf-8") if arguments.out else nullcontext() as file:
+        printer = printer_for(arguments, work.labels, engine.text, context, file)
+        bar = Bar(len(work.left), drafted=engine.drafter is not None) if len(work.left) > 1 else None
+        try:
+            results, seconds = decode(engine.run(work.plan, work.tasks, exact=arguments.exact, trace=arguments.trace), printer, bar)
+            if arguments.check:
+                check(engine, results, work, seconds)
+        finally:  # what is done is written, also when interrupted
+            if bar:
+                bar.close()
+            printer.end()
+    return results, seconds
+
+
+def engine_options(arguments: argparse.Namespace, requests: Sequence[Request], pair: Pair) -> dict:
+    """The options of `domino_jax.plan.Options`. Raises InputError for what this pair cannot do for any prompt."""
+    if arguments.stop and pair.text is None:
         raise InputError("--stop is given but the target has no tokenizer, expected no stop texts")
     if "" in arguments.stop:
         raise InputError("--stop is empty, expected a text of at least one character")
-    asked = [request.encode(pair.text, arguments.raw, arguments.thinking) for request in requests]
-    pair.plan(asked, arguments.max_new_tokens, arguments.max_context)
-    if arguments.out:
-        asked = left_to_do(arguments.out, asked)
-        if not asked:
-            return cli.DONE
-    engine = pair.load(cli.progress("loading"))
-    loaded = time.perf_counter() - began
-    for note in notes(pair, engine, arguments.exact):
-        cli.say(f"note: {note}")
+    last = pair.target.config.vocab_size - 1
+    for token in arguments.stop_token_ids:
+        if token > last:
+            raise InputError(f"--stop-token-ids: {token} is outside the vocabulary, expected integers from 0 to {last}")
+    names = ("max_new_tokens", "max_context", "batch_size", "n", "min_tokens", "stop", "stop_token_ids", "ignore_eos")
+    return {name: getattr(arguments, name) for name in names} | sampling_options(arguments, requests)
 
-    context = describe(arguments, pair, engine, len(asked))
-    names = [number if prompt.id is None else prompt.id for number, prompt in enumerate(asked)]
-    printer = JsonPrinter(context, arguments.check, arguments.out and arguments.out.open("a", encoding="utf-8"))
+
+def printer_for(arguments: argparse.Namespace, labels: Sequence[Label], text: Text | None, context: dict, file: TextIO | None) -> Printer:
+    ordered = not arguments.unordered
     if arguments.output == "text":
-        printer = TextPrinter(names, pair.text, arguments.show_rounds)
-    options = {name: getattr(arguments, name) for name in ("max_new_tokens", "max_context", "batch_size", "ignore_eos", "stop")} | sampling
-    results, seconds = decode(engine, asked, {**options, "exact": arguments.exact, "trace": arguments.trace}, printer)
-    if arguments.check:
-        began, compiled = time.perf_counter(), seconds["compile"]
-        engine.check(results, asked, watch=lambda event: announce(event, seconds), **options)
-        seconds["check"] = time.perf_counter() - began - (seconds["compile"] - compiled)
-    printer.end()
-    return report(arguments, results, {"load": loaded, **seconds}, context)
+        return TextPrinter(labels, text, show_rounds=arguments.show_rounds, ordered=ordered)
+    return JsonPrinter(labels, context, hold=arguments.check, ordered=ordered, logprobs=arguments.logprobs, file=file)
 
 
-def report(arguments: argparse.Namespace, results: list[Result], seconds: dict[str, float], context: dict) -> int:
-    """Statistics, warnings and failures on stderr -> the exit status."""
+def check(engine: Engine, results: list[Result], work: Work, seconds: dict[str, float]) -> None:
+    """Compares the answers with check mode; adds to `seconds`."""
+    began, compiled = time.perf_counter(), seconds["compile"]
+    engine.check(results, work.asked, watch=lambda event: announce(event, seconds), **work.options)
+    seconds["check"] = time.perf_counter() - began - (seconds["compile"] - compiled)
+
+
+def report(arguments: argparse.Namespace, results: list[Result], labels: Sequence[Label], seconds: dict[str, float], context: dict) -> int:
+    """Statistics, picture, warnings and failures -> the exit status."""
     summary = statistics.summarize(results, seconds, context)
     if (warning := statistics.warning(summary)) is not None:
         cli.say(warning)
+    if arguments.plot and summary["rounds"]:
+        plot.draw_run(summary, arguments.plot)
+    elif arguments.plot:
+        cli.say(f"note: {arguments.plot} is not drawn: there was no round")
     if arguments.stats == "line":
         cli.say(statistics.line(summary))
     elif arguments.stats == "json":
         cli.say(json.dumps(summary, ensure_ascii=False))
-    different = [result for result in results if result.check and not result.check.equal]
-    for result in different:
-        where, margin = result.check.first_difference, "unknown" if result.check.margin is None else f"{result.check.margin:.3g}"
-        cli.say(f"check: {result.id} differs from check mode at output token {where} (the target's top-two margin there: {margin})")
-    failed = [result for result in results if result.error]
+    return verdict(arguments, results, labels)
+
+
+def verdict(arguments: argparse.Namespace, results: list[Result], labels: Sequence[Label]) -> int:
+    """What --check found and which answers failed, on stderr -> the exit status."""
+    different = [(label, result.check) for label, result in zip(labels, results, strict=True) if result.check and not result.check.equal]
+    for label, found in different:
+        margin = "unknown" if found.margin is None else f"{found.margin:.3g}"
+        place = f"output token {found.first_difference} (the target's top-two margin there: {margin})"
+        cli.say(f"check: {label} differs from check mode at {place}")
     if arguments.check and not different:
         cli.say(f"check: {len(results)} of {len(results)} answers equal check mode, bit for bit")
-    for result in failed:
-        cli.say(f"error: {result.error}")
+    failed = [result.error for result in results if result.error]
+    for error in failed:
+        cli.say(f"error: {error}")
     return cli.FAILED if different or failed else cli.DONE
 
 

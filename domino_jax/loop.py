@@ -6,32 +6,21 @@ independent: a finished row's slot takes the next prompt at once, and no row's o
 
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from domino_jax import programs
-from domino_jax.capacity import Plan
+from domino_jax import capacity, programs
 from domino_jax.drafter import Drafter
-from domino_jax.events import Compiled, Event, Finished, Result, Round, Started, Tokens
-from domino_jax.programs import Executable
-from domino_jax.sampling import Sampling, SamplingState
+from domino_jax.events import Compiled, Ended, Event, Finished
+from domino_jax.plan import Task
+from domino_jax.programs import Executable, Shape
+from domino_jax.row import Row
 from domino_jax.target import Target
-from domino_jax.text import Text, Until
-
-
-@dataclass
-class Row:
-    """The occupant of a slot, as the host knows it."""
-
-    index: int
-    result: Result
-    text: Until | None
-    started: float  # when its prefill was dispatched
-    first_token: float = 0.0
+from domino_jax.text import Text
 
 
 @dataclass
@@ -40,12 +29,11 @@ class Pending:
 
     report: jax.Array
     rows: dict[int, Row]  # slot -> row
-    is_prefill: bool
-    proposals_BP: jax.Array | None = None  # kept for the trace
+    proposals_BP: jax.Array | None = None  # None: the end of a prefill
 
 
 class Run:
-    """The decoding state of one call of `Engine.stream`, the rows in its slots, and what is dispatched but not read.
+    """The decoding state of one call of `Engine.stream` or of one session, the rows in its slots, and what is dispatched but not read.
 
     `width` is the number of proposals verified a round; 0 runs the step program, and with no drafter to make them they are
     impossible: check mode.
@@ -56,103 +44,154 @@ class Run:
         target: Target,
         drafter: Drafter | None,
         dtype: jnp.dtype,
-        plan: Plan,
-        batch: int,
+        shape: Shape,
         width: int,
-        stop_ids: tuple[int, ...],
         executables: dict[tuple, Executable],
-        samplings: Sequence[Sampling] = (),
         text: Text | None = None,
-        stop_texts: Sequence[tuple[str, ...]] = (),
         trace: bool = False,
     ):
-        self.target, self.drafter, self.dtype, self.plan, self.batch, self.width = target, drafter, dtype, plan, batch, width
-        self.executables, self.text, self.trace, self.stop_texts = executables, text, trace, stop_texts
-        self.stop_ids = frozenset(stop_ids)
-        sampled = any(sampling.temperature > 0 for sampling in samplings)
-        self.samplings = [SamplingState.of([sampling]) for sampling in samplings] if sampled else [None] * len(plan.prompts)
-        self.state = programs.allocate(target.config, batch, plan.capacity, dtype, stop_ids, sampled)
-        self.impossible_BP = jnp.full((batch, width), programs.IMPOSSIBLE, jnp.int32)
+        self.target, self.drafter, self.dtype, self.shape, self.width = target, drafter, dtype, shape, width
+        self.executables, self.text, self.trace = executables, text, trace
+        self.state = programs.allocate(target.config, shape, dtype)
+        self.impossible_BP = jnp.full((shape.batch, width), programs.IMPOSSIBLE, jnp.int32)
         if drafter:
-            self.draft_cache = drafter.allocate(batch, plan.capacity, dtype)
-            self.features = tuple(jnp.zeros((batch, width + 1, target.config.hidden_size), dtype) for _ in drafter.layer_ids)
+            self.draft_cache = drafter.allocate(shape.batch, shape.capacity, dtype)
+            self.features = tuple(jnp.zeros((shape.batch, width + 1, target.config.hidden_size), dtype) for _ in drafter.layer_ids)
         self.rows: dict[int, Row] = {}
+        self.held: dict[int, list[int]] = {}  # slot -> tokens whose keys and values are surely in it
+        self.prompts: dict[int, tuple[tuple[int, ...], jax.Array]] = {}  # slot -> the prompt in it and its last logits
         self.pending: deque[Pending] = deque()
 
-    def events(self) -> Iterator[Event]:
-        yield from self.compile()
-        waiting = deque(range(len(self.plan.prompts)))
+    def events(self, tasks: Sequence[Task], reuse: bool = False) -> Iterator[Event]:
+        """Decodes the tasks. With `reuse` a prompt that begins as its slot's last occupant did is prefilled from where they part."""
+        self.rows.clear()  # whom an abandoned call left behind
+        self.pending.clear()
+        yield from self.compile(tasks, reuse)
+        began, self.waits = time.perf_counter(), dict.fromkeys(("prefill", "draft", "verify"), 0.0)
+        waiting = deque(enumerate(tasks))
         while waiting or self.rows:
-            for slot in range(self.batch):
+            for slot in range(self.shape.batch):
                 if waiting and slot not in self.rows:
-                    self.start(slot, waiting.popleft())
-            self.round()
+                    self.admit(slot, *waiting.popleft(), reuse)
+            for slot, row in self.rows.items():
+                if row.is_prefilling:  # a chunk a round: a long prompt must not keep the others waiting
+                    self.advance(slot, row)
+            if decoding := {slot: row for slot, row in self.rows.items() if not row.is_prefilling}:
+                self.round(decoding)
             while len(self.pending) > 1:
                 yield from self.read(self.pending.popleft())
+        yield Ended(self.waits | {"host": time.perf_counter() - began - sum(self.waits.values())})
 
-    def compile(self) -> Iterator[Compiled]:
-        """Compiles the programs this run needs and the engine does not have yet."""
-        yield from self.compile_prefill()
-        state = self.state
+    # What is compiled
+
+    def compile(self, tasks: Sequence[Task], reuse: bool = False) -> Iterator[Compiled]:
+        """Compiles the programs that these tasks need and the engine does not have yet."""
+        lengths = {len(task.prompt.ids) for task in tasks}
+        yield from self.compile_prefill(capacity.PREFILL_WIDTHS if reuse else {w for n in lengths for w in capacity.chunk_widths(n)})
+        if any(task.sample for task in tasks):
+            yield from self.compile_fork()
         if self.drafter:
             yield from self._compile(programs.draft, self.width, (self.drafter, self.target.embedder), self._draft_arguments(), donate=[0])
-        yield from self._compile(programs.verify, self.width, (self.target,), (state, self.impossible_BP), donate=[0])
+        yield from self._compile(programs.verify, self.width, (self.target,), (self.state, self.impossible_BP), donate=[0])
 
-    def compile_prefill(self) -> Iterator[Compiled]:
-        one, state = np.int32(0), self.state
-        row_shape = (self.target.config.hidden_size,)
-        for width in sorted({width for chunks in self.plan.chunks for width in chunks}):
-            chunk = np.zeros(width, np.int32)
-            arguments = (state, one, chunk, one, one, one, self.samplings[0])
+    def compile_prefill(self, widths: Iterable[int]) -> Iterator[Compiled]:
+        one, terms, D = np.int32(0), programs.Terms.of(self.shape), self.target.config.hidden_size
+        for width in sorted(widths):
+            arguments = (self.state, one, np.zeros(width, np.int32), one, one, one, terms)
             yield from self._compile(programs.prefill, width, (self.target,), arguments, donate=[0])
-            if self.drafter and self.drafter.layer_ids:
-                features = (jax.ShapeDtypeStruct((1, width, *row_shape), self.dtype),) * len(self.drafter.layer_ids)
+            if self.reads_features:
+                features = (jax.ShapeDtypeStruct((1, width, D), self.dtype),) * len(self.drafter.layer_ids)
                 yield from self._compile(programs.absorb, width, (self.drafter,), (self.draft_cache, features, one, one), donate=[0])
 
+    def compile_fork(self) -> Iterator[Compiled]:
+        one, logits_V = np.int32(0), jax.ShapeDtypeStruct((self.target.config.vocab_size,), self.dtype)
+        arguments = (self.state, one, one, one, logits_V, one, programs.Terms.of(self.shape))
+        yield from self._compile(programs.fork, 0, (self.target,), arguments, donate=[0])
+        if self.reads_features:
+            yield from self._compile(programs.copy, 0, (self.drafter,), (self.draft_cache, one, one), donate=[0])
+
     def _compile(self, function, width: int, modules: tuple, arguments: tuple, donate: list[int]) -> Iterator[Compiled]:
-        key = self._key(function, width)
+        key = function, width, self.shape
         if key not in self.executables:
             self.executables[key] = made = programs.compile_ahead(function, modules, arguments, self.dtype, donate)
             name = "step" if function is programs.verify and not width else function.__name__
-            yield Compiled(name, self.batch, self.plan.capacity, made.seconds, made.cached)
-
-    def _key(self, function, width: int) -> tuple:
-        return function, self.batch, self.plan.capacity, width, self.state.stop_ids.shape, self.state.sampling is not None
+            yield Compiled(name, self.shape.batch, self.shape.capacity, made.seconds, made.cached)
 
     def program(self, function, width: int) -> Executable:
-        return self.executables[self._key(function, width)]
+        return self.executables[function, width, self.shape]
+
+    @property
+    def reads_features(self) -> bool:
+        return bool(self.drafter and self.drafter.layer_ids)
 
     # What is dispatched
 
-    def start(self, slot: int, index: int) -> None:
-        """Prefills prompt `index` into `slot`."""
-        prompt = self.plan.prompts[index]
-        result = Result(index if prompt.id is None else prompt.id, prompt.ids, trace=[] if self.trace else None)
-        stops = self.stop_texts[index] if self.stop_texts else ()
-        row = Row(index, result, self.text.stream(stops) if self.text else None, time.perf_counter())
-        self.rows[slot] = row
-        report, _ = self.prefill(slot, index)
-        self._dispatched(Pending(report, {slot: row}, is_prefill=True))
+    def admit(self, slot: int, index: int, task: Task, reuse: bool = False) -> None:
+        """Gives `slot` to a task. With `reuse` it goes on from what the slot holds of its prompt."""
+        ids = task.prompt.ids
+        text = self.text.stream(task.stop, task.min_tokens) if self.text else None
+        kept = common_prefix(self.held.get(slot, ()), ids[:-1]) if reuse else 0
+        row = self.rows[slot] = Row.admitted(index, task, text, ids[:kept], self.trace)
+        self.held[slot] = row.held
+        if slot in self.prompts and not (task.sample and self.prompts[slot][0] == ids):
+            del self.prompts[slot]  # its first chunk clears the slot
 
-    def prefill(self, slot: int, index: int) -> tuple[jax.Array, jax.Array]:
-        """Dispatches a prompt's chunks -> (report, two largest logits) of the last."""
-        ids, budget, offset = self.plan.prompts[index].ids, self.plan.budgets[index], 0
-        for width in self.plan.chunks[index]:
-            part = ids[offset : offset + width]
-            chunk = np.zeros(width, np.int32)
-            chunk[: len(part)] = part
-            place = np.int32(slot), np.int32(offset)
-            prefill = self.program(programs.prefill, width)
-            numbers = (np.int32(len(part)), np.int32(budget))
-            self.state, residuals, report, best_2 = prefill(self.state, place[0], chunk, place[1], *numbers, self.samplings[index])
-            if self.drafter and self.drafter.layer_ids:
-                absorb = self.program(programs.absorb, width)
-                self.draft_cache = absorb(self.draft_cache, self._captured(residuals), *place)
-            offset += width
-        return report, best_2
+    def advance(self, slot: int, row: Row) -> None:
+        """Brings on a row's prompt: by a chunk, or whole from the slot where an earlier sample has it."""
+        ids = row.task.prompt.ids
+        if row.task.sample:
+            source = next((s for s, (there, _) in self.prompts.items() if there == ids), None)
+            if source is not None:
+                self.fork(slot, row, source)
+                return
+            if any(other.task.prompt.ids == ids and other.index < row.index for other in self.rows.values()):
+                return  # it is on its way there
+        self.prefill(slot, row)
 
-    def round(self) -> None:
-        """Dispatches one round of all rows."""
+    def fill(self, slot: int, task: Task) -> jax.Array:
+        """Admits a task and dispatches all of its prompt -> the logits after it, [V]."""
+        self.admit(slot, slot, task)
+        while self.rows[slot].is_prefilling:
+            logits_V = self.prefill(slot, self.rows[slot])
+        return logits_V
+
+    def terms(self, task: Task) -> programs.Terms:
+        return programs.Terms.of(self.shape, task.stop_ids, len(task.prompt.ids) + task.min_tokens, task.sampling, task.sample)
+
+    def prefill(self, slot: int, row: Row) -> jax.Array:
+        """Dispatches the next chunk of a prompt -> the logits after it, [V]."""
+        width, ids = row.widths.popleft(), row.task.prompt.ids
+        part = ids[row.offset : row.offset + width]
+        tokens_T = np.zeros(width, np.int32)
+        tokens_T[: len(part)] = part
+        numbers = np.int32(row.offset), np.int32(len(part)), np.int32(0 if row.is_prefilling else row.task.budget)
+        prefill = self.program(programs.prefill, width)
+        self.state, residuals, report, logits_V = prefill(self.state, np.int32(slot), tokens_T, *numbers, self.terms(row.task))
+        if self.reads_features:
+            absorb = self.program(programs.absorb, width)
+            self.draft_cache = absorb(self.draft_cache, self._captured(residuals), np.int32(slot), numbers[0])
+        row.offset += len(part)
+        row.held += part
+        if not row.is_prefilling:
+            self.prompts[slot] = ids, logits_V
+            self._dispatched(Pending(report, {slot: row}))
+        return logits_V
+
+    def fork(self, slot: int, row: Row, source: int) -> None:
+        """Starts a row with the prompt in slot `source`."""
+        row.widths.clear()
+        row.result.cached_tokens = len(row.task.prompt.ids)
+        ids, logits_V = self.prompts[slot] = self.prompts[source]
+        numbers = np.int32(len(ids)), logits_V, np.int32(row.task.budget)
+        fork = self.program(programs.fork, 0)
+        self.state, report = fork(self.state, np.int32(slot), np.int32(source), *numbers, self.terms(row.task))
+        if self.reads_features:
+            self.draft_cache = self.program(programs.copy, 0)(self.draft_cache, np.int32(slot), np.int32(source))
+        row.held[:] = ids
+        self._dispatched(Pending(report, {slot: row}))
+
+    def round(self, rows: dict[int, Row]) -> None:
+        """Dispatches one round of these rows."""
         proposals_BP = self.impossible_BP
         if self.drafter:
             draft = self.program(programs.draft, self.width)
@@ -160,11 +199,11 @@ class Run:
         self.state, residuals, report = self.program(programs.verify, self.width)(self.state, proposals_BP)
         if self.drafter:
             self.features = self._captured(residuals)
-        self._dispatched(Pending(report, dict(self.rows), False, proposals_BP if self.trace else None))
+        self._dispatched(Pending(report, rows, proposals_BP))
 
     def _draft_arguments(self) -> tuple:
         state = self.state
-        return self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B, state.sampling
+        return self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B, state.terms.sampling
 
     def _captured(self, residuals: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
         return tuple(residuals[i] for i in self.drafter.layer_ids)
@@ -177,63 +216,38 @@ class Run:
 
     def read(self, pending: Pending) -> Iterator[Event]:
         """Waits for a report and turns it into events."""
-        report = np.asarray(pending.report)
-        now = time.perf_counter()
-        if pending.is_prefill:
-            ((slot, row),) = pending.rows.items()
-            yield from self._read_prefill(slot, row, report, now)
+        live = {slot: row for slot, row in pending.rows.items() if self.rows.get(slot) is row}  # the others have ended meanwhile
+        if pending.proposals_BP is None:
+            self._wait("prefill", pending.report)
+            for slot, row in live.items():
+                yield from self._told(slot, row.begun(np.asarray(pending.report)))
             return
-        proposals_BP = None if pending.proposals_BP is None else np.asarray(pending.proposals_BP)
-        for slot, row in pending.rows.items():
-            if self.rows.get(slot) is row:  # else it ended while this round was on its way
-                yield from self._read_round(slot, row, report[slot], None if proposals_BP is None else proposals_BP[slot], now)
+        draft, verify = self._wait("draft", pending.proposals_BP), self._wait("verify", pending.report)
+        report_BX = np.asarray(pending.report)
+        proposals_BP = np.asarray(pending.proposals_BP) if self.trace else [None] * self.shape.batch
+        for slot, row in live.items():
+            row.result.draft_seconds += draft
+            row.result.verify_seconds += verify
+            yield from self._told(slot, row.went_on(report_BX[slot], proposals_BP[slot]))
 
-    def _read_prefill(self, slot: int, row: Row, report: np.ndarray, now: float) -> Iterator[Event]:
-        token, done, finite = (int(x) for x in report)
-        row.first_token, row.result.prefill_seconds = now, now - row.started
-        yield Started(row.index, len(row.result.prompt_ids), row.result.prefill_seconds)
-        if finite:
-            yield from self._emit(slot, row, [token], bool(done), now)
-        else:
-            yield self._fail(slot, row, len(row.result.prompt_ids) - 1)
+    def _told(self, slot: int, events: Iterator[Event]) -> Iterator[Event]:
+        """Lets a row's events through; an ended row frees its slot, and one that failed leaves nothing of use there."""
+        for event in events:
+            if isinstance(event, Finished):
+                del self.rows[slot]
+                if event.result.error:
+                    self.prompts.pop(slot, None)
+            yield event
 
-    def _read_round(self, slot: int, row: Row, report: np.ndarray, proposals: np.ndarray | None, now: float) -> Iterator[Event]:
-        accepted, emitted, done, failed_at = (int(x) for x in report[self.width + 1 :])
-        result = row.result
-        start = len(result.prompt_ids) + len(result.output_ids) - 1
-        if failed_at >= 0:
-            yield self._fail(slot, row, start + failed_at)
-            return
-        result.acceptance_lengths.append(accepted + 1)
-        if proposals is not None:
-            result.trace.append(Round(start, result.output_ids[-1], tuple(proposals.tolist()), accepted))
-        yield from self._emit(slot, row, report[:emitted].tolist(), bool(done), now, accepted)
+    def _wait(self, stage: str, made: jax.Array) -> float:
+        """Seconds until the array was there."""
+        began = time.perf_counter()
+        made.block_until_ready()
+        waited = time.perf_counter() - began
+        self.waits[stage] += waited
+        return waited
 
-    def _emit(self, slot: int, row: Row, ids: list[int], done: bool, now: float, accepted: int = 0) -> Iterator[Event]:
-        result, piece = row.result, None
-        stopped = done and ids[-1] in self.stop_ids
-        if row.text:
-            piece, used = row.text.push(ids[:-1] if stopped else ids)
-            if used is not None:  # the device does not know of stop texts: what it still computes for this row is not read
-                ids, done, stopped = ids[:used], True, True
-            elif done:
-                piece += row.text.finish()
-        result.output_ids += ids
-        yield Tokens(row.index, tuple(ids), piece, min(accepted, len(ids)))
-        if done:
-            result.finish_reason = "stop" if stopped else "length"
-            result.decode_seconds = now - row.first_token
-            result.text = row.text.shown if row.text else None
-            del self.rows[slot]
-            yield Finished(row.index, result)
 
-    def _fail(self, slot: int, row: Row, position: int) -> Finished:
-        """A row whose logits are not finite ends without output: nothing that follows from them may pass for an answer."""
-        result = row.result
-        result.error = (
-            f"prompt {result.id}: the target's logits after position {position} are not finite, expected finite numbers; check the weights"
-        )
-        result.finish_reason, result.output_ids, result.acceptance_lengths = "error", [], []
-        result.trace = None if result.trace is None else []
-        del self.rows[slot]
-        return Finished(row.index, result)
+def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+    """How many tokens two sequences begin with alike."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 import domino_jax
-from domino_jax import cli, prompts
+from domino_jax import cli, plot, prompts
 from domino_jax.capacity import DEFAULT_MAX_NEW_TOKENS
 from domino_jax.drafter import DEFAULT_POOL_SIZE
 from domino_jax.engine import DTYPES
@@ -18,6 +18,9 @@ EXACT = (
     "with --draft none: decode in check mode, bit for bit what any drafter gives at the same --num-proposals, "
     "--batch-size and --max-context; slower than the step program; default off"
 )
+LOGPROBS = (
+    "with --output json: the log-probability of each output token under the target, at temperature 1 and before any filter; default off"
+)
 REFUSALS = """what is refused, and the remedy (exit status 2, nothing on stdout):
   no such directory, and not a hub id   give a directory that holds config.json and *.safetensors
   a hub id without network              hf download OWNER/NAME --local-dir DIR elsewhere, then pass DIR
@@ -28,11 +31,21 @@ REFUSALS = """what is refused, and the remedy (exit status 2, nothing on stdout)
   more proposals than the block has     lower --num-proposals
   text for a target without tokenizer   --prompt-ids, or put the tokenizer's files beside config.json
   a tokenizer without chat template     --raw
+  a token id outside the vocabulary     ids from 0 to the target's vocab_size - 1, in prompts and in --stop-token-ids
   prompt and new tokens over the context, or the drafter's    lower --max-new-tokens, or shorten the prompt
-  a bad JSONL line                      one object a line with prompt, messages or prompt_ids; optional id, max_new_tokens,
-                                        stop, temperature, top_k, top_p, min_p, seed
-  --draft without --target, --exact with a drafter, --raw with --thinking, --trace without --output json, --show-rounds with it
-exit status: 0 done; 1 --check found a difference or a row failed; 2 bad input; 130 interrupted"""
+  a bad JSONL line                      one object a line with prompt, messages or prompt_ids; optional id, n, max_new_tokens,
+                                        min_tokens, stop, stop_token_ids, temperature, top_k, top_p, min_p, seed; or --skip-bad
+  more --min-tokens than new tokens     lower --min-tokens, or raise --max-new-tokens
+  several answers at temperature 0      a --temperature above 0: all would be the same
+  --stop without a tokenizer            --stop-token-ids
+  filters or a seed, nothing sampled    a --temperature above 0
+  --out to a file that exists           --resume, or another file; one that other prompts made is left alone
+  --plot without matplotlib             pip install matplotlib; its file ends in .png or .svg, its directory exists
+  --draft without --target, --exact with a drafter, --raw with --thinking, --show-rounds with --output json, --out with --check,
+  --trace, --logprobs or --out without --output json, --resume without --out, --plot without a drafter,
+  --skip-bad without --prompts: say the other, or leave the one out; --chat with a prompt or anything that is not a conversation's
+exit status: 0 done; 1 --check found a difference or a row failed; 2 bad input;
+130 interrupted, by Ctrl-C or SIGTERM: what is done is written"""
 
 
 class _Add(argparse.Action):
@@ -40,8 +53,18 @@ class _Add(argparse.Action):
 
     def __call__(self, parser, namespace, value, option_string=None):
         kind = {"--prompt": prompts.from_text, "--prompt-ids": prompts.from_ids}.get(option_string)
-        found = [kind(value, option_string)] if kind else prompts.from_file(value)
+        found = [kind(value, option_string)] if kind else prompts.lines(value)
         namespace.requests = [*(namespace.requests or []), *found]
+
+
+def _token_ids(words: str) -> tuple[int, ...]:
+    try:
+        ids = prompts.from_ids(words, "ids").ids
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if min(ids) < 0:
+        raise argparse.ArgumentTypeError(f"{min(ids)} is no token id, expected integers of at least 0")
+    return ids
 
 
 def parser() -> cli.Parser:
@@ -72,6 +95,17 @@ def parser() -> cli.Parser:
     asking.add_argument("--prompt", dest="requests", action=_Add, metavar="TEXT", help="a prompt text")
     asking.add_argument("--prompt-ids", dest="requests", action=_Add, metavar='"5 9 15"', help="token ids")
     asking.add_argument("--prompts", dest="requests", action=_Add, metavar="FILE.jsonl", help="one object a line, see below")
+    asking.add_argument(
+        "--skip-bad",
+        action="store_true",
+        help="lines of FILE.jsonl that cannot be served are named on stderr and left out; default off",
+    )
+    asking.add_argument(
+        "--chat",
+        action="store_true",
+        help="a conversation at the terminal, a line a turn; the caches stay, each turn prefills what is new; --max-context bounds it, "
+        "default 4096; Ctrl-C stops an answer, /new starts another conversation, Ctrl-D ends; default off",
+    )
     asking.add_argument("--raw", action="store_true", help="no chat template: the text as it stands; default off")
     asking.add_argument(
         "--thinking",
@@ -85,7 +119,13 @@ def parser() -> cli.Parser:
         metavar="N",
         help=f"default {DEFAULT_MAX_NEW_TOKENS}, cut to what the context leaves",
     )
-    decoding.add_argument("--batch-size", type=cli.number(1), metavar="N", help="rows decoded together; default min(prompts, 8)")
+    decoding.add_argument(
+        "--min-tokens", type=cli.number(0), default=0, metavar="N", help="no stop of any kind before so many new tokens; default 0"
+    )
+    decoding.add_argument(
+        "--n", type=cli.number(1), default=1, metavar="N", help="answers to each prompt, each drawn for itself (--temperature); default 1"
+    )
+    decoding.add_argument("--batch-size", type=cli.number(1), metavar="N", help="rows decoded together; default min(answers, 8)")
     decoding.add_argument(
         "--max-context",
         type=cli.number(2),
@@ -103,7 +143,10 @@ def parser() -> cli.Parser:
         metavar="TEXT",
         help="ends an answer and is left out; repeatable; default none",
     )
-    decoding.add_argument("--ignore-eos", action="store_true", help="go on after stop tokens; default off")
+    decoding.add_argument(
+        "--stop-token-ids", type=_token_ids, default=(), metavar='"5 9"', help="end an answer too, also with --ignore-eos; default none"
+    )
+    decoding.add_argument("--ignore-eos", action="store_true", help="go on after the model's own stop tokens; default off")
     decoding.add_argument("--check", action="store_true", help="decode again in check mode and compare, bit for bit; default off")
     decoding.add_argument("--exact", action="store_true", help=EXACT)
     output = p.add_argument_group("output")
@@ -119,7 +162,15 @@ def parser() -> cli.Parser:
         "--show-rounds", action="store_true", help="set accepted proposals apart in the text, in colour or brackets; default off"
     )
     output.add_argument("--trace", action="store_true", help="with --output json: every round's proposals; default off")
+    output.add_argument("--logprobs", action="store_true", help=LOGPROBS)
+    output.add_argument("--unordered", action="store_true", help="answers as they end (those of --out always are); default in order")
     output.add_argument("--stats", choices=["none", "line", "json"], default="line", help="statistics on stderr; default line")
+    output.add_argument(
+        "--plot",
+        type=lambda text: Path(text).expanduser(),
+        metavar="FILE.png|svg",
+        help="draw acceptance lengths and acceptance by position (extra: plot); default none",
+    )
     output.add_argument(
         "--compile-cache",
         metavar="DIR",
@@ -130,10 +181,23 @@ def parser() -> cli.Parser:
     return p
 
 
+NOT_IN_CHAT = ("raw", "batch_size", "check", "output", "out", "unordered", "skip_bad", "show_rounds", "trace", "logprobs", "stats", "plot")
+
+
+def _beside_chat(arguments: argparse.Namespace) -> str | None:
+    """An option that a conversation has no place for."""
+    if arguments.requests:
+        return "a prompt"
+    if arguments.n > 1:
+        return "--n"
+    given = [name for name in NOT_IN_CHAT if getattr(arguments, name) not in (None, False, "text", "line")]
+    return f"--{given[0].replace('_', '-')}" if given else None
+
+
 def refuse_contradictions(arguments: argparse.Namespace) -> None:
     """Raises InputError for options that say two things at once. No draft with a target means none; without one, the shipped drafter."""
     shipped = arguments.target is None and arguments.draft is None
-    given = arguments.draft not in (None, "none")
+    given, beside = arguments.draft not in (None, "none"), _beside_chat(arguments)
     for wrong, message in (
         (arguments.target is None and given, "--draft is given without --target, expected both"),
         (
@@ -143,6 +207,10 @@ def refuse_contradictions(arguments: argparse.Namespace) -> None:
         (
             arguments.raw and arguments.thinking,
             "--raw and --thinking are given together, expected one: thinking is the chat template's",
+        ),
+        (
+            arguments.chat and beside,
+            f"--chat is given with {beside}, expected one: a conversation is one row of text, asked at the terminal",
         ),
         (arguments.trace and arguments.output != "json", "--trace is given without --output json, expected both"),
         (arguments.out and arguments.output != "json", "--out is given without --output json, expected both"),
@@ -156,10 +224,17 @@ def refuse_contradictions(arguments: argparse.Namespace) -> None:
             arguments.out and arguments.out.exists() and not arguments.resume,
             f"{arguments.out}: exists already, expected a new file (or --resume to go on where it ends)",
         ),
+        (arguments.logprobs and arguments.output != "json", "--logprobs is given without --output json, expected both"),
+        (
+            arguments.skip_bad and not any(request.is_line for request in arguments.requests or []),
+            "--skip-bad is given without --prompts, expected both: only lines of files are skipped",
+        ),
+        (arguments.plot and not (given or shipped), "--plot is given without a drafter, expected one: nothing is accepted without"),
         (arguments.show_rounds and arguments.output == "json", "--show-rounds is given with --output json, expected --trace there"),
     ):
         if wrong:
             raise InputError(message)
+    plot.refuse_impossible(arguments.plot)
 
 
 def sampling_options(arguments: argparse.Namespace, requests: list[prompts.Request]) -> dict[str, float | int]:

@@ -6,7 +6,9 @@ alone. Verification never sees it.
 """
 
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
+
+from domino_jax.order import kth_largest, ordered_bits
 
 BLOCK = 256  # tokens counted together when the chosen ids are packed
 
@@ -16,31 +18,12 @@ def select_pool(score_BV: Array, size: int) -> Array:
 
     Exact, without a sort: a binary search over the bit patterns finds the `size`-th largest score, one count a bit.
     """
-    key_BV = _ordered_bits(score_BV)
-    bits = jnp.iinfo(key_BV.dtype).bits
-    threshold_B1 = _kth_largest(key_BV, size, bits)
+    key_BV = ordered_bits(score_BV)
+    threshold_B1 = kth_largest(key_BV, size)
     above_BV, equal_BV = key_BV > threshold_B1, key_BV == threshold_B1
     spare_B1 = size - above_BV.sum(-1, keepdims=True, dtype=jnp.int32)
     chosen_BV = above_BV | (equal_BV & (jnp.cumsum(equal_BV, -1, dtype=jnp.int32) <= spare_B1))
     return _positions(chosen_BV, size)
-
-
-def _ordered_bits(x: Array) -> Array:
-    """Unsigned integers in the order of the floats, +0 and -0 alike."""
-    unsigned = {2: jnp.uint16, 4: jnp.uint32}[x.dtype.itemsize]
-    bits, sign = lax.bitcast_convert_type(x, unsigned), jnp.array(1 << (x.dtype.itemsize * 8 - 1), unsigned)
-    bits = jnp.where(bits == sign, 0, bits)  # -0 is +0
-    return jnp.where(bits & sign, ~bits, bits | sign)
-
-
-def _kth_largest(key_BV: Array, k: int, bits: int) -> Array:
-    """The k-th largest key of each row [B, 1], found bit by bit from the top: a bit is set if k keys still reach it."""
-    found_B1 = jnp.zeros((key_BV.shape[0], 1), key_BV.dtype)
-    for bit in reversed(range(bits)):
-        trial_B1 = found_B1 | jnp.array(1 << bit, key_BV.dtype)
-        enough_B1 = (key_BV >= trial_B1).sum(-1, keepdims=True, dtype=jnp.int32) >= k
-        found_B1 = jnp.where(enough_B1, trial_B1, found_B1)
-    return found_B1
 
 
 def _positions(chosen_BV: Array, size: int) -> Array:

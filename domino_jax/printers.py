@@ -3,21 +3,71 @@
 import dataclasses
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TextIO
+
+from tqdm import tqdm
 
 from domino_jax import answers
 from domino_jax.events import Event, Finished, Result, Tokens
 from domino_jax.text import Text
 
 
-class TextPrinter:
-    """Answers on stdout: one prompt streams, several come whole and in order under a header each."""
+@dataclass(frozen=True)
+class Label:
+    """Whose answer: the id of its prompt, and which of its several samples (from 0), None of an only one."""
 
-    def __init__(self, names: list[str | int], text: Text | None, show_rounds: bool):
-        self.names, self.streaming, self.show_rounds = names, len(names) == 1, show_rounds
+    id: str | int
+    sample: int | None = None
+
+    def __str__(self) -> str:
+        """For people, who count from 1."""
+        return f"{self.id}" if self.sample is None else f"{self.id}, sample {self.sample + 1}"
+
+
+class Printer:
+    """Writes complete answers, each in its turn or (not `ordered`) as it ends. `labels` say whose answer number 0, 1, ... is."""
+
+    def __init__(self, labels: Sequence[Label], ordered: bool):
+        self.labels, self.ordered = labels, ordered
+        self.waiting: dict[int, Result] = {}  # complete, in the order in which they were
+        self.next = 0
+
+    def event(self, event: Event) -> None:
+        if isinstance(event, Finished):
+            self.complete(event.index, event.result)
+
+    def complete(self, index: int, result: Result) -> None:
+        self.waiting[index] = result
+        if not self.ordered:
+            self.end()
+        while self.next in self.waiting:
+            self.answer(self.next, self.waiting.pop(self.next))
+            self.next += 1
+
+    def end(self) -> None:
+        """Writes what is complete, though it is not its turn: nothing more will come before it."""
+        for index in sorted(self.waiting) if self.ordered else list(self.waiting):
+            self.answer(index, self.waiting.pop(index))
+
+    def answer(self, index: int, result: Result) -> None:
+        raise NotImplementedError
+
+    def write(self, text: str) -> None:
+        with tqdm.external_write_mode(file=sys.stdout):  # a bar on the same terminal makes room
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+
+class TextPrinter(Printer):
+    """Text on stdout: an only answer streams, several come whole under a header each."""
+
+    def __init__(self, labels: Sequence[Label], text: Text | None, *, show_rounds: bool = False, ordered: bool = True):
+        super().__init__(labels, ordered)
+        self.streaming, self.show_rounds = len(labels) == 1, show_rounds
         self.decode = text.decode if text else lambda ids: "".join(f" {token}" for token in ids)
-        self.pieces: list[list[str]] = [[] for _ in names]
-        self.ended, self.next = [False] * len(names), 0
+        self.pieces: list[list[str]] = [[] for _ in labels]
 
     def event(self, event: Event) -> None:
         if isinstance(event, Tokens):
@@ -25,13 +75,7 @@ class TextPrinter:
             self.pieces[event.index].append(piece)
             if self.streaming:
                 self.write(piece)
-        elif isinstance(event, Finished):
-            self.ended[event.index] = True
-            if event.result.error:
-                self.pieces[event.index].clear()
-            while self.next < len(self.ended) and self.ended[self.next]:
-                self.answer(self.next)
-                self.next += 1
+        super().event(event)
 
     def piece(self, event: Tokens) -> str:
         if self.show_rounds:
@@ -47,50 +91,51 @@ class TextPrinter:
         accepted, own = (self.decode(list(ids)) for ids in (event.ids[: event.accepted], event.ids[event.accepted :]))
         return (f"{before}{accepted}{after}" if event.accepted else "") + own
 
-    def answer(self, index: int) -> None:
-        if not self.streaming:
-            self.write(f"=== {self.names[index]} ===\n" + "".join(self.pieces[index]))
-        self.write("\n")
-
-    def write(self, text: str) -> None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-
-    def end(self) -> None:
-        """All is written already."""
+    def answer(self, index: int, result: Result) -> None:
+        text, self.pieces[index] = "".join(self.pieces[index]), []
+        header, text = f"=== {self.labels[index]} ===\n", "" if result.error else text
+        self.write("\n" if self.streaming else f"{header}{text}\n")
 
 
-class JsonPrinter:
-    """One object a line, in order, as soon as it is known; with `hold`, when all is (a check adds to them).
+class JsonPrinter(Printer):
+    """One object a line; with `hold` when all is known (a check adds to them). To stdout, or to a file, through to the disk as it ends."""
 
-    To standard output; or to a file, each through to the disk and in the order in which they end.
-    """
+    def __init__(
+        self,
+        labels: Sequence[Label],
+        context: dict,
+        *,
+        hold: bool = False,
+        ordered: bool = True,
+        logprobs: bool = False,
+        file: TextIO | None = None,
+    ):
+        super().__init__(labels, ordered and file is None)
+        self.context, self.hold, self.logprobs, self.file = context, hold, logprobs, file
 
-    def __init__(self, context: dict, hold: bool, file: TextIO | None = None):
-        self.context, self.hold, self.file = context, hold, file
-        self.waiting: dict[int, Result] = {}
-        self.next = 0
+    def complete(self, index: int, result: Result) -> None:
+        if self.hold:
+            self.waiting[index] = result
+        else:
+            super().complete(index, result)
 
-    def event(self, event: Event) -> None:
-        if isinstance(event, Finished) and self.file:
-            answers.append(self.file, record(event.result, self.context))
-        elif isinstance(event, Finished):
-            self.waiting[event.index] = event.result
-            if not self.hold:
-                self.end()
-
-    def end(self) -> None:
-        while (result := self.waiting.pop(self.next, None)) is not None:
-            print(json.dumps(record(result, self.context), ensure_ascii=False), flush=True)
-            self.next += 1
+    def answer(self, index: int, result: Result) -> None:
+        entry = record(result, self.context, self.labels[index], self.logprobs)
+        if self.file:
+            answers.append(self.file, entry)
+        else:
+            self.write(json.dumps(entry, ensure_ascii=False) + "\n")  # at once: an interrupt leaves no half line
 
 
-def record(result: Result, context: dict) -> dict:
+def record(result: Result, context: dict, label: Label, logprobs: bool = False) -> dict:
     """The JSON object of one answer."""
     fields = ("output_ids", "text", "finish_reason", "rounds", "acceptance_lengths", "mean_acceptance_length", "tokens_per_round")
-    entry = {"id": result.id, "prompt_ids": list(result.prompt_ids)} | {name: getattr(result, name) for name in fields}
+    entry = {"id": label.id} | ({} if label.sample is None else {"sample": label.sample})
+    entry |= {"prompt_ids": list(result.prompt_ids)} | {name: getattr(result, name) for name in fields}
     entry |= {"prefill_seconds": round(result.prefill_seconds, 6), "decode_seconds": round(result.decode_seconds, 6)}
     entry |= {name: context[name] for name in ("draft", "platform", "device", "dtype")}
+    if logprobs:
+        entry["logprobs"] = result.logprobs
     for name in ("error", "check"):
         if (value := getattr(result, name)) is not None:
             entry[name] = dataclasses.asdict(value) if name == "check" else value

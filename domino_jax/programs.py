@@ -1,6 +1,8 @@
 """The compiled programs: pure functions over the decoding state, one XLA executable each per (batch, capacity).
 
     prefill   one chunk of one prompt, into one row                   target only
+    fork      a row's prompt, into another row                        target only
+    copy      the same of the drafter's cache                         drafter
     verify    [verified, proposals] of every row, acceptance, bonus   target only; with no proposals it is the step program
     absorb    one prompt chunk's features into the drafter's cache    drafter
     draft     the last round's features, then proposals               drafter and the target's embedder
@@ -17,17 +19,70 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from domino_jax import cache
 from domino_jax.cache import KVCache
 from domino_jax.config import TargetConfig
 from domino_jax.drafter import Drafter
-from domino_jax.sampling import SamplingState, choose
+from domino_jax.sampling import GREEDY, Sampling, SamplingState, choose
 from domino_jax.target import Embedder, Target
 from domino_jax.verify import count_accepted, count_emitted
 
 IMPOSSIBLE = -1  # a token id no target can choose
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the programs of a run are compiled for. Where no row samples or holds stops back, they know nothing of it."""
+
+    batch: int
+    capacity: int
+    stop_ids: int  # a row's, padding included
+    sampled: bool = False
+    filtered: bool = False  # by top-k or top-p
+    holding: bool = False
+
+    @classmethod
+    def of(cls, batch: int, capacity: int, stop_ids: int, **used: bool) -> "Shape":
+        """For at most `stop_ids` stop ids a row."""
+        return cls(batch, capacity, max(-(-stop_ids // 8), 1) * 8, **used)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Terms:
+    """How the rows of a batch choose their tokens, and which tokens end them."""
+
+    stop_ids_BX: Array  # padded with -1
+    stop_from_B: Array | None  # the first position where a stop token may stand; None: anywhere
+    sampling: SamplingState | None  # None: every row is greedy
+
+    @classmethod
+    def of(cls, shape: Shape, stop_ids: Sequence[int] = (), stop_from: int = 0, sampling: Sampling = GREEDY, sample: int = 0) -> "Terms":
+        """One row's, a batch of one."""
+        return cls(
+            stop_ids_BX=np.array([[*stop_ids, *[IMPOSSIBLE] * (shape.stop_ids - len(stop_ids))]], np.int32),
+            stop_from_B=np.array([stop_from], np.int32) if shape.holding else None,
+            sampling=SamplingState.of([sampling], [sample], shape.filtered) if shape.sampled else None,
+        )
+
+    def with_row(self, row: Array, one: "Terms") -> "Terms":
+        """These terms with `one` (a batch of one) as the row's."""
+        return jax.tree.map(lambda a, b: jax.lax.dynamic_update_slice_in_dim(a, b, row, 0), self, one)
+
+    def choose(self, logits_BTV: Array, position_BT: Array) -> tuple[Array, Array]:
+        """The tokens for these positions and their log-probabilities under the logits as they are -> int32, float32 [B, T]."""
+        allowed_BTV = logits_BTV
+        if self.stop_from_B is not None:
+            stop_BV = (self.stop_ids_BX[..., None] == jnp.arange(logits_BTV.shape[-1])).any(1)
+            early_BT = position_BT < self.stop_from_B[:, None]
+            allowed_BTV = jnp.where(early_BT[..., None] & stop_BV[:, None], -jnp.inf, logits_BTV)
+        chosen_BT = choose(allowed_BTV, position_BT, self.sampling)
+        falls_BTV = logits_BTV.astype(jnp.float32) - logits_BTV.max(-1, keepdims=True).astype(jnp.float32)
+        fall_BT = jnp.take_along_axis(falls_BTV, chosen_BT[..., None], -1)[..., 0]
+        return chosen_BT, fall_BT - jnp.log(jnp.exp(falls_BTV).sum(-1))
 
 
 @jax.tree_util.register_dataclass
@@ -41,78 +96,85 @@ class DecodeState:
     remaining_B: Array  # tokens the row may still emit
     done_B: Array  # a done row is frozen
     features_from_B: Array  # slot of the first position of the last verify; the capacity (nowhere) right after prefill
-    stop_ids: Array  # shared by all rows; padded with -1
-    sampling: SamplingState | None  # None: every row is greedy, and the programs know nothing of noise
+    terms: Terms
 
 
-def allocate(
-    config: TargetConfig, batch: int, capacity: int, dtype: jnp.dtype, stop_ids: Sequence[int], sampled: bool = False
-) -> DecodeState:
+def allocate(config: TargetConfig, shape: Shape, dtype: jnp.dtype) -> DecodeState:
     """A state of idle rows."""
+    batch = shape.batch
     zeros_B = jnp.zeros(batch, jnp.int32)
-    padded = [*stop_ids, *[IMPOSSIBLE] * (-len(stop_ids) % 8 or (8 if not stop_ids else 0))]
     return DecodeState(
-        cache=cache.allocate(config, batch, capacity, dtype),
+        cache=cache.allocate(config, batch, shape.capacity, dtype),
         length_B=zeros_B,
         verified_B=zeros_B + 0,
         remaining_B=zeros_B + 0,
         done_B=jnp.ones(batch, bool),
-        features_from_B=jnp.full(batch, capacity, jnp.int32),
-        stop_ids=jnp.array(padded, jnp.int32),
-        sampling=SamplingState.greedy(batch) if sampled else None,
+        features_from_B=jnp.full(batch, shape.capacity, jnp.int32),
+        terms=jax.tree.map(lambda a: jnp.repeat(a, batch, 0), Terms.of(shape)),
     )
 
 
-def prefill(
-    target: Target,
-    state: DecodeState,
-    row: Array,
-    tokens_T: Array,
-    offset: Array,
-    count: Array,
-    budget: Array,
-    sampling: SamplingState | None,
-):
+def prefill(target: Target, state: DecodeState, row: Array, tokens_T: Array, offset: Array, count: Array, budget: Array, terms: Terms):
     """Writes `count` prompt tokens at slots offset.. of `row` and chooses the token after them.
 
-    -> (state, L residuals [1, T, D], report [first token, done, finite], its two largest logits). Only the report of a
-    prompt's last chunk means anything. `sampling` is the row's, a batch of one. Tokens past `count` are padding: what they
+    -> (state, L residuals [1, T, D], report, logits_V); see `begin`. `terms` are the row's, a batch of one. Of a prompt's
+    chunks only the last has a budget: the row is done, and so frozen, until then. Tokens past `count` are padding: what they
     write lies past the row's length.
     """
     slot_1T = offset + jnp.arange(tokens_T.shape[0])[None]
     hidden_1TD, residuals, one = target.forward(tokens_T[None], slot_1T, slot_1T, state.cache.row(row, cleared=offset == 0))
     logits_V = target.embedder.decode(hidden_1TD[0, count - 1])
-    first = choose(logits_V[None, None], (offset + count)[None, None], sampling)[0, 0]
-    finite = jnp.isfinite(logits_V).all()
-    best_2 = jax.lax.top_k(logits_V, 2)[0].astype(jnp.float32)
-    done = (first == state.stop_ids).any() | (budget <= 1) | ~finite
+    state, report = begin(state, row, one, offset + count, logits_V, budget, terms)
+    return state, residuals, report, logits_V
+
+
+def fork(target: Target, state: DecodeState, row: Array, source: Array, length: Array, logits_V: Array, budget: Array, terms: Terms):
+    """Starts another answer to the prompt in row `source`, of `length` tokens and with these last logits -> (state, report)."""
+    return begin(state, row, state.cache.row(source), length, logits_V, budget, terms)
+
+
+def copy(drafter: Drafter, draft_cache: KVCache, row: Array, source: Array) -> KVCache:
+    """The drafter's context of row `source`, in `row` too."""
+    return draft_cache.with_row(row, draft_cache.row(source))
+
+
+def begin(state: DecodeState, row: Array, one: KVCache, length: Array, logits_V: Array, budget: Array, terms: Terms):
+    """Lets `row` go on from its prompt -> (state, report int32 [first token, done, finite, bits of its log-probability])."""
+    first_11, logprob_11 = terms.choose(logits_V[None, None], length[None, None])
+    first, finite = first_11[0, 0], jnp.isfinite(logits_V).all()
+    done = (first == terms.stop_ids_BX).any() | (budget <= 1) | ~finite
     state = replace(
         state,
         cache=state.cache.with_row(row, one),
-        length_B=state.length_B.at[row].set(offset + count),
+        length_B=state.length_B.at[row].set(length),
         verified_B=state.verified_B.at[row].set(first),
         remaining_B=state.remaining_B.at[row].set(budget - 1),
         done_B=state.done_B.at[row].set(done),
         features_from_B=state.features_from_B.at[row].set(state.cache.capacity),
-        sampling=None if sampling is None else state.sampling.with_row(row, sampling),
+        terms=state.terms.with_row(row, terms),
     )
-    return state, residuals, jnp.stack([first, done.astype(jnp.int32), finite.astype(jnp.int32)]), best_2
+    return state, jnp.stack([first, done.astype(jnp.int32), finite.astype(jnp.int32), float_bits(logprob_11[0, 0])])
+
+
+def float_bits(x: Array) -> Array:
+    """float32 as int32, bit for bit, to travel in a report."""
+    return jax.lax.bitcast_convert_type(x, jnp.int32)
 
 
 def verify(target: Target, state: DecodeState, proposals_BP: Array):
-    """One round -> (state, L residuals [B, T, D], report int32 [B, T + 4]), T = P + 1.
+    """One round -> (state, L residuals [B, T, D], report int32 [B, 2T + 4]), T = P + 1.
 
-    A row of the report: the T tokens the target chose, then accepted, emitted, done, and the first position of the round
-    whose logits were not finite (-1: none). P = 0 is the step program.
+    A row of the report: the T tokens the target chose, the bits of their log-probabilities, then accepted, emitted, done, and
+    the first position of the round whose logits were not finite (-1: none). P = 0 is the step program.
     """
     tokens_BT = jnp.concatenate([state.verified_B[:, None], proposals_BP], 1)
     at_T = jnp.arange(tokens_BT.shape[1])
     slot_BT = state.length_B[:, None] + at_T
     hidden_BTD, residuals, written = target.forward(tokens_BT, slot_BT, slot_BT, state.cache)
     logits_BTV = target.embedder.decode(hidden_BTD)
-    chosen_BT = choose(logits_BTV, slot_BT + 1, state.sampling)
+    chosen_BT, logprob_BT = state.terms.choose(logits_BTV, slot_BT + 1)
     accepted_B = count_accepted(proposals_BP, chosen_BT)
-    emitted_B, ended_B = count_emitted(chosen_BT, accepted_B, state.remaining_B, state.stop_ids)
+    emitted_B, ended_B = count_emitted(chosen_BT, accepted_B, state.remaining_B, state.terms.stop_ids_BX)
     bad_BT = ~jnp.isfinite(logits_BTV).all(-1) & (at_T <= accepted_B[:, None])
     failed_B = bad_BT.any(-1)
     live_B = ~state.done_B
@@ -129,7 +191,7 @@ def verify(target: Target, state: DecodeState, proposals_BP: Array):
         done_B=done_B,
         features_from_B=state.length_B,
     )
-    return state, residuals, jnp.concatenate([chosen_BT, jnp.stack(report, 1).astype(jnp.int32)], 1)
+    return state, residuals, jnp.concatenate([chosen_BT, float_bits(logprob_BT), jnp.stack(report, 1).astype(jnp.int32)], 1)
 
 
 def absorb(drafter: Drafter, draft_cache: KVCache, features: tuple[Array, ...], row: Array, offset: Array) -> KVCache:

@@ -24,30 +24,55 @@ def _is_stop(value: object) -> bool:
     return isinstance(value, str | list) and value not in ("", []) and all(isinstance(v, str) and v for v in value)
 
 
+def _is_whole(value: object, low: int) -> bool:
+    return type(value) is int and value >= low
+
+
+def _are_ids(value: object) -> bool:
+    return _is_whole(value, 0) or (isinstance(value, list) and bool(value) and all(_is_whole(token, 0) for token in value))
+
+
 # key of a JSONL object -> what its value must be, and that in words
 FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "prompt": (lambda v: isinstance(v, str) and v, "a non-empty text"),
     "messages": (lambda v: isinstance(v, list) and v and all(map(_is_turn, v)), "a non-empty list of turns with role and content"),
     "prompt_ids": (lambda v: isinstance(v, list) and v and all(type(token) is int for token in v), "a non-empty list of token ids"),
     "id": (lambda v: type(v) is int or (type(v) is str and v.isprintable()), "an integer or a printable text"),
-    "max_new_tokens": (lambda v: type(v) is int and v >= 1, "an integer of at least 1"),
+    "n": (lambda v: _is_whole(v, 1), "an integer of at least 1"),
+    "max_new_tokens": (lambda v: _is_whole(v, 1), "an integer of at least 1"),
+    "min_tokens": (lambda v: _is_whole(v, 0), "an integer of at least 0"),
     "stop": (_is_stop, "a text, or a list of texts, each of at least one character"),
+    "stop_token_ids": (_are_ids, "a token id or a non-empty list of them"),
     **{name: ((lambda v, valid=valid: type(v) in (int, float) and valid(v)), expected) for name, (valid, expected) in VALID.items()},
 }
 
 
 @dataclass(frozen=True)
 class Request:
-    """One prompt, not tokenised yet. Exactly one of text, messages and ids is set; `where` names it in errors."""
+    """One prompt, not tokenised yet. Exactly one of text, messages and ids is set; `where` names it in errors.
+
+    A line of a file that is no prompt has `refusal` instead: why not.
+    """
 
     where: str
     text: str | None = None
     messages: list[dict] | None = None
     ids: tuple[int, ...] | None = None
     id: str | int | None = None
+    n: int | None = None
     max_new_tokens: int | None = None
+    min_tokens: int | None = None
     sampling: dict[str, float | int] | None = None
     stop: tuple[str, ...] | None = None
+    stop_token_ids: tuple[int, ...] | None = None
+    is_line: bool = False  # of a file
+    refusal: str | None = None
+
+    def readable(self) -> "Request":
+        """Itself; raises InputError for a line that is no prompt."""
+        if self.refusal is not None:
+            raise InputError(self.refusal)
+        return self
 
     def encode(self, text: Text | None, raw: bool, thinking: bool) -> Prompt:
         """Its token ids. Text becomes one user turn of the chat template unless `raw`."""
@@ -64,7 +89,8 @@ class Request:
                 raise InputError(f"{self.where}: {error}") from error
         if not ids:
             raise InputError(f"{self.where}: is empty, expected at least one token")
-        return Prompt(ids, self.id, self.max_new_tokens, self.where, self.sampling, self.stop)
+        same = ("id", "max_new_tokens", "where", "sampling", "stop", "stop_token_ids", "min_tokens", "n")
+        return Prompt(ids, **{name: getattr(self, name) for name in same})
 
 
 def from_text(text: str, where: str) -> Request:
@@ -87,19 +113,35 @@ def from_ids(words: str, where: str) -> Request:
 
 
 def from_file(path: str, besides: tuple[str, ...] = ()) -> list[Request]:
-    """The prompts of a JSONL file: UTF-8, with or without a byte-order mark, LF or CRLF, blank lines skipped.
+    """The prompts of a JSONL file, for commands that want one answer to each; raises InputError for the first bad line.
 
     Keys named in `besides` may stand in a line too; they are left for others to read.
     """
+    requests = [request.readable() for request in lines(path, besides)]
+    for request in requests:
+        if request.n not in (None, 1):
+            raise InputError(f"{request.where}: n is {request.n}, expected 1 (one answer to each prompt is what is asked for here)")
+    return requests
+
+
+def lines(path: str, besides: tuple[str, ...] = ()) -> list[Request]:
+    """The lines of a JSONL file, good and bad: UTF-8, with or without a byte-order mark, LF or CRLF, blank lines skipped."""
     try:
         data = Path(os.path.expanduser(path)).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}), expected a JSONL file of prompts") from None
-    lines = enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
-    requests = [_request(line, f"{path}, line {number}", besides) for number, line in lines if line.strip()]
+    found = enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
+    requests = [_line(line, f"{path}, line {number}", besides) for number, line in found if line.strip()]
     if not requests:
         raise InputError(f"{path}: holds no prompt, expected one JSON object a line")
     return requests
+
+
+def _line(line: bytes, where: str, besides: tuple[str, ...]) -> Request:
+    try:
+        return _request(line, where, besides)
+    except InputError as error:
+        return Request(where, is_line=True, refusal=str(error))
 
 
 def _request(line: bytes, where: str, besides: tuple[str, ...]) -> Request:
@@ -116,11 +158,23 @@ def _request(line: bytes, where: str, besides: tuple[str, ...]) -> Request:
         valid, expected = FIELDS[key]
         if not valid(value):
             raise InputError(f"{where}: {key} is {_shown(value)}, expected {expected}")
-    ids = tuple(entry["prompt_ids"]) if "prompt_ids" in entry else None
-    sampling = {name: entry[name] for name in VALID if name in entry} or None
-    stop = entry.get("stop")
-    stop = None if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
-    return Request(where, entry.get("prompt"), entry.get("messages"), ids, entry.get("id"), entry.get("max_new_tokens"), sampling, stop)
+    return Request(
+        where,
+        text=entry.get("prompt"),
+        messages=entry.get("messages"),
+        ids=_several(entry, "prompt_ids"),
+        sampling={name: entry[name] for name in VALID if name in entry} or None,
+        stop=_several(entry, "stop"),
+        stop_token_ids=_several(entry, "stop_token_ids"),
+        is_line=True,
+        **{name: entry.get(name) for name in ("id", "n", "max_new_tokens", "min_tokens")},
+    )
+
+
+def _several(entry: dict, key: str) -> tuple | None:
+    """A list, or one value that stands for a list of one, as a tuple; None where the key is missing."""
+    value = entry.get(key)
+    return value if value is None else tuple(value) if isinstance(value, list) else (value,)
 
 
 def _parse(line: bytes, where: str) -> object:

@@ -1,6 +1,6 @@
-"""Sampling that speculation cannot disturb: the noise of a token depends on its seed and its absolute position, and on nothing else.
+"""Sampling that speculation cannot disturb: the noise of a token depends on its seed, sample and absolute position, and on nothing else.
 
-A token at position q is argmax(filtered logits / T + G(seed, q)), with G one Gumbel number for each id of the vocabulary; that is a
+A token at position q is argmax(filtered logits / T + G(seed, sample, q)), with G one Gumbel number for each id of the vocabulary; that is a
 draw from softmax(filtered logits / T). Given the prefix it is a *function* of the target's logits. So verification goes on as in
 greedy decoding: a proposal stands while it equals what the target chooses, and the text is the target's own, token for token, with
 any drafter and with none. A drafter that draws from its own logits with the same filters and the same noise is often right.
@@ -19,6 +19,7 @@ import numpy as np
 from jax import Array
 
 from domino_jax.errors import InputError
+from domino_jax.filters import best_kept
 
 VALID = {
     "temperature": (lambda v: 0 <= v < float("inf"), "0 (greedy) or a positive number"),
@@ -45,6 +46,11 @@ class Sampling:
             if isinstance(value, bool) or not isinstance(value, Real) or not valid(value):
                 raise InputError(f"{name} is {value}, expected {expected}")
 
+    @property
+    def is_filtered(self) -> bool:
+        """Whether top-k or top-p takes a part in it."""
+        return self.temperature > 0 and (self.top_k > 0 or self.top_p < 1)
+
 
 GREEDY = Sampling()
 
@@ -52,70 +58,62 @@ GREEDY = Sampling()
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class SamplingState:
-    """The same for the rows of a batch."""
+    """The same for the rows of a batch. Where no row has a top-k or top-p, both are None and cost nothing."""
 
     temperature_B: Array
-    top_k_B: Array
-    top_p_B: Array
+    top_k_B: Array | None
+    top_p_B: Array | None
     min_p_B: Array
     seed_B: Array
+    sample_B: Array
 
     @classmethod
-    def greedy(cls, batch: int) -> "SamplingState":
-        return cls.of([GREEDY] * batch)
+    def of(cls, rows: Sequence[Sampling], samples: Sequence[int] | None = None, filtered: bool = True) -> "SamplingState":
+        """`samples`: which of its prompt's samples a row is; the first."""
 
-    @classmethod
-    def of(cls, rows: Sequence[Sampling]) -> "SamplingState":
-        def column(name: str, dtype) -> Array:
-            return jnp.asarray(np.array([getattr(row, name) for row in rows], dtype))
+        def column(name: str, dtype) -> np.ndarray:
+            return np.array([getattr(row, name) for row in rows], dtype)
 
-        floats = {f"{name}_B": column(name, np.float32) for name in ("temperature", "top_p", "min_p")}
-        return cls(**floats, top_k_B=column("top_k", np.int32), seed_B=column("seed", np.uint32))
-
-    def with_row(self, row: Array, one: "SamplingState") -> "SamplingState":
-        """This state with `one` (a batch of one) as its row."""
-        return jax.tree.map(lambda a, b: jax.lax.dynamic_update_slice_in_dim(a, b, row, 0), self, one)
-
-
-def noise(seed_B: Array, position_BT: Array, vocab_size: int) -> Array:
-    """G(seed, position): standard Gumbel numbers, float32 [B, T, V]."""
-
-    def at(seed, position):
-        return jax.random.gumbel(jax.random.fold_in(jax.random.key(seed), position), (vocab_size,), jnp.float32)
-
-    return jax.vmap(jax.vmap(at, (None, 0)))(seed_B, position_BT)
+        return cls(
+            temperature_B=column("temperature", np.float32),
+            top_k_B=column("top_k", np.int32) if filtered else None,
+            top_p_B=column("top_p", np.float32) if filtered else None,
+            min_p_B=column("min_p", np.float32),
+            seed_B=column("seed", np.uint32),
+            sample_B=np.array(samples or [0] * len(rows), np.uint32),
+        )
 
 
-def filtered(scaled_BTV: Array, sampling: SamplingState) -> Array:
-    """The scaled logits with -inf where a filter takes a token out. Of equal logits the lowest ids come first."""
-    sampling = jax.tree.map(lambda a: a[:, None, None], sampling)
-    order_BTV = jnp.argsort(-scaled_BTV, axis=-1, stable=True)
-    sorted_BTV = jnp.take_along_axis(scaled_BTV, order_BTV, -1)
-    rank_V = jnp.arange(scaled_BTV.shape[-1])
-    keep = (sampling.top_k_B == 0) | (rank_V < sampling.top_k_B)
-    share = jax.nn.softmax(jnp.where(keep, sorted_BTV, -jnp.inf), -1)
-    # the smallest set that holds top_p of the mass: a token stays if those before it hold less
-    keep &= (sampling.top_p_B >= 1) | (jnp.cumsum(share, -1) - share < sampling.top_p_B)
-    share = jax.nn.softmax(jnp.where(keep, sorted_BTV, -jnp.inf), -1)
-    keep &= share >= sampling.min_p_B * share[..., :1]
-    kept = jnp.take_along_axis(keep, jnp.argsort(order_BTV, axis=-1), -1)
-    return jnp.where(kept, scaled_BTV, -jnp.inf)
+def noise(sampling: SamplingState, position_BT: Array, vocab_size: int) -> Array:
+    """G(seed, sample, position): standard Gumbel numbers, float32 [B, T, V]."""
+
+    def at(seed, sample, position):
+        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), sample), position)
+        return jax.random.gumbel(key, (vocab_size,), jnp.float32)
+
+    return jax.vmap(jax.vmap(at, (None, None, 0)))(sampling.seed_B, sampling.sample_B, position_BT)
 
 
 def draw(logits_BTV: Array, noise_BTV: Array | None, sampling: SamplingState | None) -> Array:
     """The tokens that these logits give with this noise -> int32 [B, T]. Without `sampling` the argmax, in the logits' own dtype."""
     if sampling is None:
         return jnp.argmax(logits_BTV, -1).astype(jnp.int32)
-    warm = sampling.temperature_B[:, None, None] > 0
-    logits_BTV = logits_BTV.astype(jnp.float32)
+    each = jax.tree.map(lambda a_B: a_B[:, None, None], sampling)
+    warm_B11 = each.temperature_B > 0
+    wide_BTV = logits_BTV.astype(jnp.float32)
     # from the largest down: a temperature near 0 must not make two infinities meet
-    scaled_BTV = (logits_BTV - logits_BTV.max(-1, keepdims=True)) / jnp.where(warm, sampling.temperature_B[:, None, None], 1)
-    return jnp.argmax(jnp.where(warm, filtered(scaled_BTV, sampling) + noise_BTV, logits_BTV), -1).astype(jnp.int32)
+    scaled_BTV = (wide_BTV - wide_BTV.max(-1, keepdims=True)) / jnp.where(warm_B11, each.temperature_B, 1)
+    score_BTV = jnp.where(warm_B11, scaled_BTV + noise_BTV, wide_BTV)
+    score_BTV = jnp.where(warm_B11 & (scaled_BTV < jnp.log(each.min_p_B)), -jnp.inf, score_BTV)
+    if sampling.top_k_B is None:
+        return jnp.argmax(score_BTV, -1).astype(jnp.int32)
+    top_k_B11, top_p_B11 = jnp.where(warm_B11, each.top_k_B, 0), jnp.where(warm_B11, each.top_p_B, 1)
+    return best_kept(logits_BTV, scaled_BTV, score_BTV, top_k_B11, top_p_B11)
 
 
 def choose(logits_BTV: Array, position_BT: Array, sampling: SamplingState | None) -> Array:
     """The tokens for these absolute positions -> int32 [B, T]."""
-    noise_BTV = None if sampling is None else noise(sampling.seed_B, position_BT, logits_BTV.shape[-1])
+    noise_BTV = None if sampling is None else noise(sampling, position_BT, logits_BTV.shape[-1])
     return draw(logits_BTV, noise_BTV, sampling)
 
 

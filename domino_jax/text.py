@@ -51,8 +51,8 @@ class Text:
     def decode(self, ids: list[int]) -> str:
         return self.backend.decode(ids, skip_special_tokens=True)
 
-    def stream(self, stops: Sequence[str] = ()) -> "Until":
-        return Until(Detokenizer(self), tuple(stops))
+    def stream(self, stops: Sequence[str] = (), after: int = 0) -> "Until":
+        return Until(Detokenizer(self), tuple(stops), after)
 
 
 class Detokenizer:
@@ -78,16 +78,26 @@ class Detokenizer:
 
 
 class Until:
-    """Lets a detokenizer's text through up to the first stop text, and holds back what may still become one."""
+    """Lets a detokenizer's text through up to the first stop text, and holds back what may still become one.
 
-    def __init__(self, detokenizer: Detokenizer, stops: tuple[str, ...]):
-        self.detokenizer, self.stops = detokenizer, stops
+    Stop texts are looked for in what comes after `after` tokens.
+    """
+
+    def __init__(self, detokenizer: Detokenizer, stops: tuple[str, ...], after: int = 0):
+        self.detokenizer, self.stops, self.after = detokenizer, stops, after
         self.shown, self.held = "", ""
 
     def push(self, ids: list[int]) -> tuple[str, int | None]:
         """-> (text to show, how many of the ids it took to complete a stop text, None if none is complete)."""
         if not self.stops:
             return self._show(self.detokenizer.push(ids)), None
+        early, ids = ids[: self.after], ids[self.after :]
+        self.after -= len(early)
+        before = self._show(self.detokenizer.push(early))
+        piece, used = self._search(ids)
+        return before + piece, None if used is None else len(early) + used
+
+    def _search(self, ids: list[int]) -> tuple[str, int | None]:
         for count, token in enumerate(ids, 1):
             self.held += self.detokenizer.push([token])
             if (at := self._first_stop()) is not None:

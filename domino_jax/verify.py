@@ -17,13 +17,13 @@ def count_accepted(proposals_BP: Array, chosen_BT: Array) -> Array:
     return jnp.cumprod(agrees_BP, -1).sum(-1)
 
 
-def count_emitted(chosen_BT: Array, accepted_B: Array, remaining_B: Array, stop_ids: Array) -> tuple[Array, Array]:
+def count_emitted(chosen_BT: Array, accepted_B: Array, remaining_B: Array, stop_ids_BX: Array) -> tuple[Array, Array]:
     """How many of the round's accepted + 1 tokens a row emits, and whether it ends with them -> (int32 [B], bool [B]).
 
     A stop id *inside* the block ends the row there, the stop id included; so does the last token of its budget.
     """
     yielded_BT = jnp.arange(chosen_BT.shape[1]) <= accepted_B[:, None]
-    stops_BT = (chosen_BT[..., None] == stop_ids).any(-1) & yielded_BT
+    stops_BT = (chosen_BT[..., None] == stop_ids_BX[:, None]).any(-1) & yielded_BT
     to_stop_B = jnp.where(stops_BT.any(-1), jnp.argmax(stops_BT, -1) + 1, accepted_B + 1)
     emitted_B = jnp.minimum(to_stop_B, remaining_B)
     return emitted_B, (stops_BT.any(-1) & (emitted_B == to_stop_B)) | (emitted_B == remaining_B)

@@ -17,6 +17,7 @@ from domino_jax import checkpoint
 from domino_jax.config import DraftConfig, TargetConfig
 from domino_jax.errors import InputError
 from domino_jax.tensors import Row, draft_rows, target_rows
+from tests import reference
 
 SHAPE = dict(
     vocab_size=96, hidden_size=32, intermediate_size=48, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
@@ -127,6 +128,13 @@ def write_chain_pair(
     theirs["embed_proj.0.weight"] = np.concatenate([0 * one, 8 * one], 1)
     theirs["embed_proj.2.weight"] = 8 * reads
     return write(directory / "target", target, published_names(ours)), write(directory / "draft", draft, theirs)
+
+
+def oracle(target: Path) -> reference.Target:
+    """The slow oracle of a target that is in one file."""
+    tensors = safetensors.numpy.load_file(target / "model.safetensors")
+    config = json.loads((target / "config.json").read_text(encoding="utf-8"))
+    return reference.Target(config, {name.removeprefix("model."): tensor for name, tensor in tensors.items()})
 
 
 COUNT_STOP, NOISE = 28, 0.5

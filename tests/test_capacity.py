@@ -8,10 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domino_jax import DraftConfig, InputError, Prompt, TargetConfig
-from domino_jax.capacity import PREFILL_WIDTHS, bucket, chunk_widths, plan
+from domino_jax.capacity import PREFILL_WIDTHS, bucket, chunk_widths
+from domino_jax.plan import Models, Options, Plan
 from tests.models import draft_config, target_config
 
 TARGET, DRAFT = TargetConfig.from_dict(target_config()), DraftConfig.from_dict(draft_config())
+
+
+def plan(prompts: list[Prompt], target: TargetConfig, draft: DraftConfig | None, num_proposals: int, **options) -> Plan:
+    return Models(target, draft, num_proposals, (), False, np.dtype(np.float32), 10**6).plan(prompts, Options(**options))
+
+
+def budgets(made: Plan) -> list[int]:
+    return [task.budget for task in made.tasks]
 
 
 @given(st.integers(1, 5000))
@@ -34,20 +43,20 @@ def test_buckets_are_few():
 
 def test_default_budget_is_cut_to_the_context():
     made = plan([Prompt((1,) * 200), Prompt((1,) * 3, max_new_tokens=5)], TARGET, DRAFT, 3)
-    assert made.budgets == (56, 5)
+    assert budgets(made) == [56, 5]
     assert made.capacity == bucket(256 + 3 + 1)
-    assert plan([Prompt((1,))], TargetConfig.from_dict(target_config(max_position_embeddings=4096)), None, 0).budgets == (512,)
+    assert budgets(plan([Prompt((1,))], TargetConfig.from_dict(target_config(max_position_embeddings=4096)), None, 0)) == [512]
 
 
 def test_capacity_covers_the_last_round():
     """A round may start at the last position of a budget and verify P + 1 of them."""
     for length, budget in itertools.product((1, 30, 50), (1, 10, 14)):
-        made = plan([Prompt((1,) * length)], TARGET, DRAFT, 3, budget)
+        made = plan([Prompt((1,) * length)], TARGET, DRAFT, 3, max_new_tokens=budget)
         assert made.capacity >= length + budget + 4
 
 
 def test_max_context_fixes_the_capacity():
-    assert plan([Prompt((1,))], TARGET, DRAFT, 3, 5, max_context=200).capacity == bucket(204)
+    assert plan([Prompt((1,))], TARGET, DRAFT, 3, max_new_tokens=5, max_context=200).capacity == bucket(204)
 
 
 @pytest.mark.parametrize(
@@ -76,9 +85,9 @@ def test_refusals(prompt, options, words):
 
 def test_a_drafter_that_ends_before_the_target_is_refused_with_the_numbers():
     short = DraftConfig.from_dict(draft_config(max_position_embeddings=64))
-    assert plan([Prompt((1,) * 24)], TARGET, short, 3, 40).budgets == (40,)
+    assert budgets(plan([Prompt((1,) * 24)], TARGET, short, 3, max_new_tokens=40)) == [40]
     with pytest.raises(InputError, match=r"needs 65 positions .* 64"):
-        plan([Prompt((1,) * 25)], TARGET, short, 3, 40)
+        plan([Prompt((1,) * 25)], TARGET, short, 3, max_new_tokens=40)
 
 
 def test_numpy_ids(counting):

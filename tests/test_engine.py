@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 import domino_jax
-from domino_jax import Compiled, DraftConfig, Engine, Finished, InputError, Prompt, Started, TargetConfig, Tokens
+from domino_jax import Compiled, DraftConfig, Ended, Engine, Finished, InputError, Prompt, Started, TargetConfig, Tokens
 from tests import models
 
 
@@ -14,9 +14,9 @@ def test_events_come_in_order_and_join_to_the_result(speaking_pair):
     events = list(engine.stream(["hi"], max_new_tokens=20))
     kinds = [type(event) for event in events if not isinstance(event, Compiled)]
     assert kinds[0] is Started
-    assert kinds[-1] is Finished
-    assert set(kinds[1:-1]) == {Tokens}
-    tokens, result = [event for event in events if isinstance(event, Tokens)], events[-1].result
+    assert kinds[-2:] == [Finished, Ended]
+    assert set(kinds[1:-2]) == {Tokens}
+    tokens, result = [event for event in events if isinstance(event, Tokens)], events[-2].result
     assert [token for event in tokens for token in event.ids] == result.output_ids == [*models.TEXT.encode(), models.IM_END]
     assert "".join(event.text for event in tokens) == result.text == models.TEXT
     assert (result.finish_reason, result.rounds, result.mean_acceptance_length, result.tokens_per_round) == ("stop", 1, 16.0, 9.0)

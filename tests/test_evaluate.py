@@ -1,5 +1,6 @@
 """Evaluation: definitions on hand-made results, and a run of the command."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -50,17 +51,25 @@ def test_the_interval_narrows_with_prompts():
     assert narrow[1] - narrow[0] < (wide[1] - wide[0]) / 2
 
 
-@pytest.fixture
-def prompts_file(tmp_path):
-    def write(*entries):
-        (tmp_path / "p.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
-        return str(tmp_path / "p.jsonl")
+def test_figures_without_a_round_are_none_and_dashes():
+    """A budget of one token: prefill gives it, and nothing is drafted."""
+    rows = [result([], [1]), result([], [2])]
+    found = evaluate.figures("d", "domino", 15, rows, rows, rows, None, 1.0)
+    assert (found.rounds, found.tokens, found.equal) == (0, 2, 2)
+    means = ("acceptance_length", "interval", "ratio", "ratio_interval", "oracle", "by_position", "tokens_per_second")
+    assert [getattr(found, name) for name in means] == [None] * 7
+    assert evaluate.markdown([found], 2).splitlines()[2] == "| d |  | 2 of 2 | 0 | – | – | – | – |"
+    assert "NaN" not in json.dumps(dataclasses.asdict(found))
 
-    return write
+
+def test_resamples_without_a_round_are_left_out_of_the_interval():
+    rows = [result([], [1]), result([2, 2], [1, 2, 3, 4, 5])]
+    found = evaluate.figures("d", "domino", 15, rows, rows, rows, None, 1.0)
+    assert (found.acceptance_length, found.interval, found.ratio, found.ratio_interval) == (2.0, (2.0, 2.0), 1.0, (1.0, 1.0))
 
 
 def test_the_command(counting_pair, prompts_file, tmp_path, capsys):
-    file = prompts_file({"prompt_ids": [0]}, {"prompt_ids": [20]})
+    file = str(prompts_file({"prompt_ids": [0]}, {"prompt_ids": [20]}))
     argv = ["--target", str(counting_pair[0]), "--draft", str(counting_pair[1]), "--prompts", file, "--max-new-tokens", "40"]
     assert evaluate.main([*argv, "--output", "json", "--plot", str(tmp_path / "plot.png")]) == 0
     plain, domino = json.loads(capsys.readouterr().out)["runs"]
@@ -74,6 +83,36 @@ def test_the_command(counting_pair, prompts_file, tmp_path, capsys):
 
 
 def test_answers_are_in_every_line_or_in_none(counting_pair, prompts_file, capsys):
-    file = prompts_file({"prompt_ids": [0], "answer": "#### 1"}, {"prompt_ids": [20]})
+    file = str(prompts_file({"prompt_ids": [0], "answer": "#### 1"}, {"prompt_ids": [20]}))
     assert evaluate.main(["--target", str(counting_pair[0]), "--prompts", file]) == 2
     assert "prompt 2: answer is null, expected a text in every line or in none" in capsys.readouterr().err
+
+
+def test_one_token_each(counting_pair, prompts_file, capsys):
+    file = str(prompts_file({"prompt_ids": [0]}))
+    argv = ["--target", str(counting_pair[0]), "--draft", str(counting_pair[1]), "--prompts", file, "--max-new-tokens", "1"]
+    assert evaluate.main([*argv, "--output", "json"]) == 0
+    plain, domino = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(name))["runs"]
+    assert plain["acceptance_length"] is domino["acceptance_length"] is domino["ratio"] is None
+    assert evaluate.main(argv) == 0
+    printed = capsys.readouterr()
+    assert "nan" not in (printed.out + printed.err).lower()
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--plot", "x.png"], "--plot is given without --draft"),
+        (["--draft", "d", "--plot", "x.gif"], "x.gif: its suffix is .gif, expected .png or .svg"),
+        (["--draft", "d", "--plot", "missing/x.png"], "missing/x.png: its directory is missing"),
+    ],
+)
+def test_pictures_that_cannot_be_are_refused_at_the_start(prompts_file, capsys, argv, said):
+    assert evaluate.main(["--target", "missing", "--prompts", str(prompts_file({"prompt_ids": [0]})), *argv]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_one_answer_to_a_prompt(counting_pair, prompts_file, capsys):
+    file = prompts_file({"prompt_ids": [0]}, {"prompt_ids": [0], "n": 3, "temperature": 1})
+    assert evaluate.main(["--target", str(counting_pair[0]), "--prompts", str(file)]) == 2
+    assert f"{file}, line 2: n is 3, expected 1" in capsys.readouterr().err

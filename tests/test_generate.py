@@ -1,19 +1,14 @@
-"""The command line: what it prints where, what it refuses, how it ends.
+"""The command line: where answers end, what changes their speed only, what is drawn, checked and counted, and how a process ends.
 
 The counting pair says t + 1 after t and stops at 28; the speaking pair answers every chat with models.TEXT. Runs share one
 cache capacity and mostly one batch size, so that few programs are compiled.
 """
 
-import io
 import json
-import os
 import re
-import shutil
 import signal
-import subprocess
-import sys
+import time
 from pathlib import Path
-from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -21,272 +16,10 @@ import pytest
 import safetensors.numpy
 
 import domino_jax
-from domino_jax import generate
 from domino_jax.engine import Engine
-from domino_jax.events import Tokens
+from domino_jax.loop import Run
 from tests import models
-
-CONTEXT = ("--max-context", "47")
-COUNT = [*range(1, 29)]  # the answer to 0
-FIELDS = {
-    "id": (str, int), "prompt_ids": list, "output_ids": list, "text": str, "finish_reason": str, "rounds": int,
-    "acceptance_lengths": list, "mean_acceptance_length": float, "tokens_per_round": float, "prefill_seconds": float,
-    "decode_seconds": float, "draft": str, "platform": str, "device": str, "dtype": str,
-}  # fmt: skip
-
-
-class Ran(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-    @property
-    def last(self) -> str:
-        return self.err.splitlines()[-1]
-
-    @property
-    def answers(self) -> list[dict]:
-        return [json.loads(line) for line in self.out.splitlines()]
-
-
-@pytest.fixture
-def run(capfd):
-    def run(*argv) -> Ran:
-        capfd.readouterr()
-        return Ran(generate.main([*map(str, argv)]), *capfd.readouterr())
-
-    return run
-
-
-def runner(run, pair, *fixed):
-    """Runs with this pair (and its drafter, unless --draft is given), and must succeed unless another status is expected."""
-
-    def ran(*argv, status: int = 0) -> Ran:
-        draft = () if "--draft" in argv else ("--draft", pair[1])
-        done = run("--target", pair[0], *draft, *fixed, *argv)
-        assert done.status == status, done.err
-        assert "Traceback" not in done.err
-        return done
-
-    return ran
-
-
-@pytest.fixture
-def count(run, counting_pair):
-    return runner(run, counting_pair, *CONTEXT)
-
-
-@pytest.fixture
-def speak(run, speaking_pair):
-    return runner(run, speaking_pair, *CONTEXT)
-
-
-@pytest.fixture
-def refused(run):
-    """The one sentence on stderr of a run that is refused."""
-
-    def refused(*argv) -> str:
-        done = run(*argv)
-        assert (done.status, done.out) == (2, ""), done.err
-        assert len(done.err.splitlines()) == 1
-        assert done.last.startswith("error: ")
-        return done.last
-
-    return refused
-
-
-@pytest.fixture
-def prompts_file(tmp_path):
-    def write(*entries: dict) -> Path:
-        path = tmp_path / "asked.jsonl"
-        path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
-        return path
-
-    return write
-
-
-def altered(source: Path, copy: Path, **files: dict) -> Path:
-    """A copy of a checkpoint directory in which these JSON files have these keys changed."""
-    shutil.copytree(source, copy)
-    for name, changes in files.items():
-        path = copy / f"{name}.json"
-        content = json.loads(path.read_text()) if path.exists() else {}
-        path.write_text(json.dumps(content | changes))
-    return copy
-
-
-# JSON
-
-
-@pytest.mark.parametrize("extra", [(), ("--trace",), ("--check",)])
-def test_json_fields_are_exactly_those_promised(speak, extra):
-    (answer,) = speak("--prompt", "hi", "--output", "json", *extra).answers
-    assert [*answer] == [*FIELDS, *(option[2:] for option in extra)]
-    for name, kind in FIELDS.items():
-        assert isinstance(answer[name], kind), name
-        assert type(answer[name]) is not bool
-
-
-def test_json_values(count):
-    (answer,) = count("--prompt-ids", "0", "--output", "json").answers
-    times = {name: answer.pop(name) for name in ("prefill_seconds", "decode_seconds")}
-    assert all(0 < seconds < 10 for seconds in times.values())
-    assert answer == dict(
-        id=0, prompt_ids=[0], output_ids=COUNT, text=None, finish_reason="stop", rounds=2, acceptance_lengths=[16, 16],
-        mean_acceptance_length=16.0, tokens_per_round=13.5, draft="domino", platform="cpu", device="cpu", dtype="float32",
-    )  # fmt: skip
-
-
-def test_json_of_an_answer_without_rounds_has_null_means(count):
-    (answer,) = count("--prompt-ids", "0", "--max-new-tokens", 1, "--output", "json").answers
-    assert (answer["output_ids"], answer["rounds"], answer["acceptance_lengths"]) == ([1], 0, [])
-    assert answer["mean_acceptance_length"] is answer["tokens_per_round"] is None
-
-
-def test_json_text_is_the_answer_without_the_stop_token(speak):
-    (answer,) = speak("--prompt", "hi", "--output", "json").answers
-    assert (answer["text"], answer["output_ids"]) == (models.TEXT, [*models.TEXT.encode(), models.IM_END])
-
-
-def test_json_is_one_object_a_line_in_order_with_ids_or_positions(count, prompts_file):
-    file = prompts_file({"prompt_ids": [20], "id": "b"}, {"prompt_ids": [26]}, {"prompt_ids": [24], "id": 7})
-    answers = count("--prompt-ids", "1", "--prompts", file, "--prompt-ids", "25", "--batch-size", 2, "--output", "json").answers
-    assert [(answer["id"], answer["prompt_ids"]) for answer in answers] == [(0, [1]), ("b", [20]), (2, [26]), (7, [24]), (4, [25])]
-    for answer in answers:
-        assert answer["output_ids"] == [*range(answer["prompt_ids"][-1] + 1, 29)]
-
-
-# Trace
-
-
-@pytest.fixture(scope="session")
-def misaligned_pair(tmp_path_factory) -> tuple[Path, Path]:
-    """The counting pair with a drafter whose config denies the shift of its labels: it proposes one token late, always wrongly."""
-    return models.write_counting_pair(tmp_path_factory.mktemp("misaligned"), shift_label=False)
-
-
-@pytest.mark.parametrize("pair", ["counting_pair", "misaligned_pair"])
-@pytest.mark.parametrize("prompt", [[0], [3, 4, 5]])
-def test_trace_tells_how_the_answer_came_about(run, request, pair, prompt):
-    ran = runner(run, request.getfixturevalue(pair), *CONTEXT)
-    (answer,) = ran("--prompt-ids", " ".join(map(str, prompt)), "--output", "json", "--trace").answers
-    everything, position = prompt + answer["output_ids"], len(prompt)  # of the first token, which prefill gives
-    assert [entry["accepted"] + 1 for entry in answer["trace"]] == answer["acceptance_lengths"]
-    for entry in answer["trace"]:
-        accepted = entry["proposals"][: entry["accepted"]]
-        rest = everything[position + 1 :]
-        assert (entry["start"], entry["verified"], len(entry["proposals"])) == (position, everything[position], 15)
-        assert accepted[: len(rest)] == rest[: len(accepted)]
-        if len(accepted) < min(len(rest), 15):
-            assert entry["proposals"][len(accepted)] != rest[len(accepted)]  # why it ended there
-        position += len(accepted) + 1
-    *before, last = [0, *answer["acceptance_lengths"]]
-    assert 1 + sum(before) <= len(answer["output_ids"]) <= 1 + sum(before) + last
-
-
-def test_trace_needs_json(refused):
-    assert "--output json" in refused("--target", "somewhere", "--trace")
-
-
-# Text
-
-
-def test_one_answer_and_a_line_end(speak):
-    assert speak("--prompt", "hi").out == models.TEXT + "\n"
-
-
-def test_text_is_written_through_at_once(monkeypatch):
-    reader = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BufferedWriter(reader), encoding="utf-8"))
-    generate.TextPrinter([0], None, show_rounds=False).event(Tokens(0, (0xC3, 0xA9), "é"))
-    assert reader.getvalue() == "é".encode()
-
-
-def test_several_answers_under_headers_in_order(speak, prompts_file):
-    file = prompts_file({"prompt": "two", "id": "b"}, {"messages": [{"role": "user", "content": "three"}], "max_new_tokens": 5})
-    done = speak("--prompt", "one", "--prompts", file, "--prompt", "four", "--batch-size", 1)
-    assert done.out == "=== 0 ===\né你🙂\n=== b ===\né你🙂\n=== 2 ===\né你\n=== 3 ===\né你🙂\n"
-
-
-def test_answers_are_in_order_though_the_first_is_done_last(count):
-    done = count("--prompt-ids", "0", "--prompt-ids", "26", "--batch-size", 2, "--draft", "none")
-    assert done.out == f"=== 0 ===\n{' '.join(map(str, COUNT))}\n=== 1 ===\n27 28\n"
-
-
-def test_ids_without_a_tokenizer(count):
-    assert count("--prompt-ids", "0", "--num-proposals", 1).out == " ".join(map(str, COUNT)) + "\n"  # in many pieces
-
-
-@pytest.mark.parametrize("tokens", [1, 4, 8])
-def test_an_unfinished_character_becomes_one_replacement(speak, tokens):
-    expected = models.TEXT.encode()[:tokens].decode("utf-8", "replace")
-    assert expected.count("\ufffd") == 1
-    assert speak("--prompt", "hi", "--max-new-tokens", tokens).out == expected + "\n"
-
-
-def test_json_text_is_what_is_printed_whatever_the_budget(speak, prompts_file):
-    file = prompts_file(*({"prompt": "hi", "max_new_tokens": tokens} for tokens in range(1, 11)))
-    answers = speak("--prompts", file, "--batch-size", 1, "--output", "json").answers
-    data = models.TEXT.encode()
-    assert [answer["text"] for answer in answers] == [data[:tokens].decode("utf-8", "replace") for tokens in range(1, 11)]
-
-
-def test_text_of_a_stop_token_is_left_out(run, speaking_pair, tmp_path):
-    first_of_second = "你".encode()[0]
-    target = altered(speaking_pair[0], tmp_path / "target", generation_config={"eos_token_id": [first_of_second]})
-    ran = runner(run, (target, speaking_pair[1]), *CONTEXT)
-    assert ran("--prompt", "hi").out == "é\n"
-    (answer,) = ran("--prompt", "hi", "--output", "json").answers
-    assert (answer["text"], answer["output_ids"], answer["finish_reason"]) == ("é", [*"é".encode(), first_of_second], "stop")
-
-
-# Prompts
-
-
-def asked(speak, *argv) -> list[list[int]]:
-    return [answer["prompt_ids"] for answer in speak(*argv, "--output", "json").answers]
-
-
-def test_raw_takes_the_text_as_it_stands(speak):
-    assert asked(speak, "--prompt", "é\n", "--raw") == [[0xC3, 0xA9, 10]]
-
-
-@pytest.mark.parametrize(("argv", "end"), [((), [models.THINK, 10, 10, models.END_THINK, 10, 10]), (("--thinking",), [*b"assistant\n"])])
-def test_thinking_is_on_when_asked_for(speak, argv, end):
-    (ids,) = asked(speak, "--prompt", "hi", *argv)
-    assert ids[-len(end) :] == end
-
-
-def test_messages_and_a_text_are_the_same_turn(speak, prompts_file):
-    file = prompts_file({"messages": [{"role": "user", "content": "hi"}]})
-    one, other = asked(speak, "--prompt", "hi", "--prompts", file, "--batch-size", 1)
-    assert one == other
-
-
-def standard_input(monkeypatch, data: bytes, terminal: bool = False) -> None:
-    stream = io.TextIOWrapper(io.BytesIO(data), encoding="ascii")
-    stream.isatty = lambda: terminal
-    monkeypatch.setattr(sys, "stdin", stream)
-
-
-def test_standard_input_is_the_prompt_when_none_is_given(speak, monkeypatch):
-    standard_input(monkeypatch, "é".encode())
-    assert asked(speak, "--raw") == [[0xC3, 0xA9]]
-
-
-@pytest.mark.parametrize(("data", "said"), [(b"", "is empty"), (b"a\xff", "is not UTF-8")])
-def test_standard_input_that_is_no_prompt_is_refused(refused, monkeypatch, data, said):
-    standard_input(monkeypatch, data)
-    assert f"standard input: {said}" in refused("--target", "somewhere")
-
-
-def test_a_terminal_gets_an_example(speak, monkeypatch):
-    standard_input(monkeypatch, b"not read", terminal=True)
-    monkeypatch.setattr(generate, "EXAMPLE", "Short?")  # the context of this test is
-    done = speak("--raw", "--output", "json")
-    assert bytes(done.answers[0]["prompt_ids"]).decode() == generate.EXAMPLE
-    assert generate.EXAMPLE in done.err
-
+from tests.commands import CONTEXT, COUNT, altered, process, runner, start
 
 # Where an answer ends
 
@@ -324,6 +57,42 @@ def test_generation_config_stops_first(run, counting_pair, tmp_path, listed, las
     target = altered(counting_pair[0], tmp_path / "target", generation_config={"eos_token_id": listed})
     done = runner(run, (target, counting_pair[1]), *CONTEXT)("--prompt-ids", "0", "--draft", "none")
     assert done.out == " ".join(map(str, range(1, last + 1))) + "\n"
+
+
+@pytest.mark.parametrize("draft", [(), ("--draft", "none")])
+@pytest.mark.parametrize(("argv", "last"), [(("5 9",), 5), (("30",), 28), (("7", "--ignore-eos"), 7)])
+def test_further_stop_ids(count, argv, last, draft):
+    """They end an answer inside an accepted block, also where the model's own are ignored."""
+    (answer,) = count("--prompt-ids", "0", "--stop-token-ids", *argv, *draft, "--output", "json", "--check").answers
+    assert (answer["output_ids"], answer["finish_reason"]) == (COUNT[:last], "stop")
+    assert answer["check"]["equal"]
+
+
+def test_a_line_may_have_stop_ids_of_its_own(count, prompts_file):
+    lines = ({"prompt_ids": [0], "stop_token_ids": 4}, {"prompt_ids": [0]}, {"prompt_ids": [0], "stop_token_ids": [12, 2]})
+    answers = count("--prompts", prompts_file(*lines), "--stop-token-ids", "6", "--batch-size", 1, "--output", "json").answers
+    assert [answer["output_ids"][-1] for answer in answers] == [4, 6, 2]
+
+
+@pytest.mark.parametrize("draft", [(), ("--draft", "none")])
+def test_no_stop_before_min_tokens(count, draft):
+    """The chain goes on from what the target likes best beside a stop."""
+    argv = ("--prompt-ids", "20", *draft, "--output", "json", "--check")
+    (short,) = count(*argv).answers
+    assert len(short["output_ids"]) == 8
+    for tokens in (8, 9, 20):
+        (answer,) = count(*argv, "--min-tokens", tokens).answers
+        assert len(answer["output_ids"]) >= tokens
+        assert answer["output_ids"][:7] == short["output_ids"][:7]
+        assert 28 not in answer["output_ids"][: tokens - 1]
+        assert answer["check"]["equal"]
+
+
+def test_a_line_may_have_min_tokens_of_its_own(count, prompts_file):
+    file = prompts_file({"prompt_ids": [24], "min_tokens": 0}, {"prompt_ids": [24]})
+    one, other = count("--prompts", file, "--min-tokens", 12, "--batch-size", 1, "--output", "json").answers
+    assert one["output_ids"] == [25, 26, 27, 28]
+    assert len(other["output_ids"]) >= 12
 
 
 # What changes the speed only
@@ -395,22 +164,13 @@ def test_a_line_may_sample_otherwise_than_the_run(count, prompts_file):
     assert json.loads(done.last)["sampling"] == {"temperature": 0.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "seed": 0}
 
 
-@pytest.mark.parametrize(
-    ("argv", "named"),
-    [
-        (("--temperature", "-1"), "temperature is -1.0"),
-        (("--temperature", "nan"), "temperature is nan"),
-        (("--temperature", "1", "--top-p", "0"), "top_p is 0.0"),
-        (("--temperature", "1", "--top-k", "-3"), "top_k is -3"),
-        (("--temperature", "1", "--min-p", "1"), "min_p is 1.0"),
-        (("--temperature", "1", "--seed", "-1"), "seed is -1"),
-        (("--temperature", "hot"), "--temperature"),
-        (("--top-p", "0.9"), "--top-p is given and nothing is sampled"),
-        (("--seed", "7"), "--seed is given and nothing is sampled"),
-    ],
-)
-def test_impossible_or_idle_sampling_is_refused(refused, counting_pair, argv, named):
-    assert named in refused("--target", counting_pair[0], "--prompt-ids", "0", *argv)
+def test_several_answers_are_drawn_each_for_itself(count):
+    """The first is the only one of a run without --n; all are the same with a drafter and without, and in any company."""
+    warm = ("--temperature", 60, "--max-new-tokens", 20, "--seed", 3)
+    three = drawn(count, *warm, "--n", 3, "--batch-size", 2, "--check")
+    assert len({*map(tuple, three)}) == 3
+    assert three[:1] == drawn(count, *warm)
+    assert three[:2] == drawn(count, *warm, "--n", 2, "--draft", "none")
 
 
 # Stop texts
@@ -507,10 +267,42 @@ def test_statistics_as_json(count, counting_pair):
         pool_size=2048, batch_size=1, thinking=False,
     )  # fmt: skip
     assert {key: found[key] for key in promised} == promised
-    assert found["seconds"].keys() == {"load", "compile", "decode", "check"}
+    assert found["seconds"].keys() == {"load", "compile", "decode", "prefill", "draft", "verify", "host", "check"}
+    assert all(seconds >= 0 for seconds in found["seconds"].values())
+    assert found["acceptance_by_position"] == [1.0] * 15
+    stages = ("prefill_seconds", "decode_seconds", "draft_seconds", "verify_seconds")
+    assert [{key: answer[key] for key in answer if key not in stages} for answer in found["answers"]] == [
+        dict(id=0, sample=0, rounds=2, tokens=28, mean_acceptance_length=16.0),
+        dict(id=1, sample=0, rounds=0, tokens=1, mean_acceptance_length=None),
+    ]
+    assert all(answer[stage] >= 0 for answer in found["answers"] for stage in stages)
     assert found["tokens_per_second"] > 0
     assert found["time_to_first_token"] > 0
     assert found["versions"]["jax"] == jax.__version__
+
+
+def test_statistics_count_prompts_and_answers(count):
+    argv = ("--prompt-ids", "0", "--n", 3, "--temperature", 60, "--max-new-tokens", 5, "--ignore-eos", "--batch-size", 2)
+    found = json.loads(count(*argv, "--stats", "json").last)
+    assert (found["prompts"], found["prompt_tokens"], found["tokens"], found["batch_size"]) == (1, 1, 15, 2)
+    assert [(answer["id"], answer["sample"]) for answer in found["answers"]] == [(0, 0), (0, 1), (0, 2)]
+    assert "1 prompt, 3 answers, 15 tokens" in count(*argv).last
+
+
+def test_positions_of_a_run_without_drafter(count):
+    assert json.loads(count("--prompt-ids", "0", "--draft", "none", "--stats", "json").last)["acceptance_by_position"] == []
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_a_picture_is_drawn(count, tmp_path, suffix):
+    count("--prompt-ids", "0", "--plot", tmp_path / f"x.{suffix}")
+    assert (tmp_path / f"x.{suffix}").stat().st_size > 5000
+
+
+def test_no_picture_without_a_round(count, tmp_path):
+    done = count("--prompt-ids", "27", "--plot", tmp_path / "x.png")
+    assert f"note: {tmp_path}/x.png is not drawn: there was no round" in done.err
+    assert not (tmp_path / "x.png").exists()
 
 
 def test_no_statistics(count):
@@ -582,110 +374,7 @@ def test_a_row_that_fails_says_so_in_json(spoilt_run):
     assert '"failed": 2' in done.err
 
 
-# Refusals
-
-
-@pytest.mark.parametrize(
-    ("argv", "nearest"),
-    [
-        (("--max-new-token", "5"), "--max-new-tokens"),
-        (("--max-new", "5"), "--max-new-tokens"),
-        (("--draft-modle", "x"), "--draft"),
-        (("--pool", "0"), "--pool-size"),
-        (("--batchsize=2",), "--batch-size"),
-        (("--check-mode",), "--check"),
-        (("--stat", "json"), "--stats"),
-        (("--promt", "hi"), "--prompt"),
-    ],
-)
-def test_an_unknown_option_is_refused_with_the_nearest(refused, argv, nearest):
-    said = refused("--target", "somewhere", *argv)
-    assert f"unknown argument {argv[0].split('=')[0]}" in said
-    assert f"the nearest is {nearest})" in said
-
-
-@pytest.mark.parametrize(
-    ("argv", "named"),
-    [
-        (("--draft", "somewhere"), "--target"),
-        (("--target", "a", "--draft", "b", "--exact"), "--draft none"),
-        (("--target", "a", "--raw", "--thinking"), "--thinking"),
-        (("--target", "a", "--trace"), "--output json"),
-        (("--target", "a", "--output", "xml"), "--output"),
-        (("--target", "a", "--stats", "all"), "--stats"),
-        (("--target", "a", "--dtype", "float8"), "--dtype"),
-        (("--target", "a", "--dtype"), "--dtype"),
-        (("--target", "a", "--max-new-tokens", "0"), "at least 1"),
-        (("--target", "a", "--max-new-tokens", "-1"), "at least 1"),
-        (("--target", "a", "--max-new-tokens", "many"), "at least 1"),
-        (("--target", "a", "--num-proposals", "0"), "at least 1"),
-        (("--target", "a", "--pool-size", "-1"), "at least 0"),
-        (("--target", "a", "--batch-size", "0"), "at least 1"),
-        (("--target", "a", "--batch-size", "2.5"), "at least 1"),
-        (("--target", "a", "--max-context", "1"), "at least 2"),
-        (("--target", "a", "--prompt", ""), "--prompt"),
-        (("--target", "a", "--prompt", "\udcff"), "--prompt"),
-        (("--target", "a", "--prompt-ids", "5 x"), "--prompt-ids"),
-        (("--target", "a", "--prompts", "missing.jsonl"), "missing.jsonl"),
-        (("--target", "missing", "--prompt-ids", "5"), "missing"),
-    ],
-    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
-)
-def test_bad_options_are_refused(refused, argv, named):
-    assert named in refused(*argv).replace("argument --", "--")
-
-
-@pytest.mark.parametrize(
-    ("argv", "said"),
-    [
-        (("--prompt-ids", "5 32"), "--prompt-ids: token id 32 is outside the vocabulary, expected an integer from 0 to 31"),
-        (("--prompt-ids", "-1"), "--prompt-ids: token id -1"),
-        (("--prompt-ids", " ".join("5" * 300)), "300 tokens, expected at most 255"),
-        (("--prompt-ids", " ".join("5" * 216), "--max-new-tokens", "41"), "216 prompt tokens and max_new_tokens 41 need 257 .* most 256"),
-        (("--prompt-ids", "5 6 7", "--max-context", "8", "--max-new-tokens", "6"), "3 prompt tokens and max_new_tokens 6 .* most 8"),
-        (("--prompt-ids", "5", "--max-context", "257"), "max_context is 257, expected 2 to max_position_embeddings = 256"),
-        (("--prompt-ids", "5", "--num-proposals", "17"), "num_proposals is 17, expected .*16"),
-        (("--prompt", "hi"), "--prompt: .*no tokenizer.*--prompt-ids"),
-    ],
-    ids=lambda value: value[-1][:20] if isinstance(value, tuple) else "",
-)
-def test_what_the_pair_cannot_serve_is_refused(refused, counting_pair, argv, said):
-    assert re.search(said, refused("--target", counting_pair[0], "--draft", counting_pair[1], *argv))
-
-
-def test_a_budget_that_just_fits_is_served(run, counting_pair):
-    done = run("--target", counting_pair[0], "--prompt-ids", " ".join("5" * 216), "--max-new-tokens", "40", "--ignore-eos")
-    assert done.out == " ".join(map(str, [*range(6, 29), *range(17)])) + "\n"
-
-
-def test_a_bad_line_of_the_file_is_refused_before_anything_is_loaded(refused, prompts_file):
-    file = prompts_file({"prompt": "hi"}, {"promt": "hi"})
-    assert f"{file}, line 2: " in refused("--target", "missing", "--prompts", file)
-
-
-def test_a_line_out_of_the_vocabulary_is_named(refused, counting_pair, prompts_file):
-    file = prompts_file({"prompt_ids": [5]}, {"prompt_ids": [99], "id": "x"})
-    assert f"{file}, line 2: token id 99" in refused("--target", counting_pair[0], "--prompts", file)
-
-
-def test_a_tokenizer_without_template_points_to_raw(refused, speaking_pair, tmp_path):
-    target = altered(speaking_pair[0], tmp_path / "target", tokenizer_config={"chat_template": None})
-    assert "--raw" in refused("--target", target, "--prompt", "hi")
-
-
-def test_messages_are_refused_without_template(refused, speaking_pair, prompts_file):
-    file = prompts_file({"messages": [{"role": "user", "content": "hi"}]})
-    assert f"{file}, line 1: " in refused("--target", speaking_pair[0], "--raw", "--prompts", file)
-
-
-@pytest.mark.parametrize(("target", "draft", "said"), [(1, 1, "pass it as the draft"), (0, 0, "as the target")])
-def test_a_drafter_and_a_target_are_not_confused(refused, counting_pair, target, draft, said):
-    assert said in refused("--target", counting_pair[target], "--draft", counting_pair[draft], "--prompt-ids", "5")
-
-
-def test_a_drafter_of_another_target_is_refused(refused, counting_pair, speaking_pair):
-    said = refused("--target", counting_pair[0], "--draft", speaking_pair[1], "--prompt-ids", "5")
-    assert "another target" in said
+# A cache of programs
 
 
 def test_a_compile_cache_that_cannot_be_written_only_warns(count, tmp_path):
@@ -695,72 +384,7 @@ def test_a_compile_cache_that_cannot_be_written_only_warns(count, tmp_path):
     assert re.search(rf"^warning: {tmp_path}/file/cache cannot be written .*", done.err, re.M)
 
 
-def test_debug_shows_the_traceback_and_changes_nothing_else(capsys):
-    assert generate.main(["--debug", "--target", "missing", "--prompt-ids", "5"]) == 2
-    err = capsys.readouterr().err
-    assert "Traceback" in err
-    assert err.splitlines()[-1].startswith("error: missing")
-
-
-def test_what_nobody_expected_is_one_line(run, counting_pair, monkeypatch):
-    monkeypatch.setattr(Engine, "stream", lambda *_, **__: [][0])
-    done = run("--target", counting_pair[0], "--prompt-ids", "5")
-    assert (done.status, done.out) == (1, "")
-    assert done.last == "error: IndexError: list index out of range (unexpected; --debug shows the traceback)"
-
-
-# Help
-
-OPTIONS = {option: action for action in generate.parser()._actions for option in action.option_strings}
-
-
-def shown(capsys, *argv) -> str:
-    with pytest.raises(SystemExit) as ended:
-        generate.main([*argv])
-    assert ended.value.code == 0
-    return capsys.readouterr().out
-
-
-def test_help_names_every_option(capsys):
-    text = shown(capsys, "--help")
-    assert [option for option in OPTIONS if option not in text] == []
-
-
-def test_help_names_every_default():
-    without = {"-h", "--help", "--version", "--target", "--prompt", "--prompt-ids", "--prompts"}
-    assert [option for option, action in OPTIONS.items() if option not in without and "default" not in action.help] == []
-
-
-def test_every_option_that_a_message_names_exists():
-    others = {"evaluate.py"}  # another command, with options of its own
-    sources = "".join(path.read_text() for path in Path(domino_jax.__file__).parent.glob("*.py") if path.name not in others)
-    ours = re.sub(r"hf download \S+ --local-dir", "", sources)
-    assert {*re.findall(r"--[a-z][a-z-]*", ours)} <= OPTIONS.keys()
-
-
-def test_version(capsys):
-    assert shown(capsys, "--version") == f"domino_jax {domino_jax.__version__}\n"
-
-
 # As a process
-
-
-def start(*argv, **environment) -> subprocess.Popen:
-    cache = {"JAX_COMPILATION_CACHE_DIR": jax.config.jax_compilation_cache_dir, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "domino_jax.generate", *map(str, argv)],
-        cwd=Path(domino_jax.__file__).parents[1],
-        env=os.environ | cache | environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-
-
-def process(*argv, stdin: bytes = b"", **environment) -> Ran:
-    started = start(*argv, **environment)
-    out, err = started.communicate(stdin, timeout=60)
-    return Ran(started.returncode, out.decode(), err.decode())
 
 
 def test_process_that_succeeds(counting_pair):
@@ -798,21 +422,24 @@ def test_compile_cache_serves_the_second_run(counting_pair, tmp_path):
 def endless(counting_pair, tmp_path):
     """A process that counts for minutes, and has begun: answers stream."""
     target = altered(counting_pair[0], tmp_path / "target", config={"max_position_embeddings": 100_000})
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a process ignores SIGINT if its parent does
     started = start("--target", target, "--prompt-ids", "0", "--max-new-tokens", 60_000, "--ignore-eos")
-    signal.signal(signal.SIGINT, handler)
     assert started.stdout.read(1) == b"1"
     yield started
     started.kill()
     started.communicate()
 
 
-def test_interrupt(endless):
-    endless.send_signal(signal.SIGINT)
-    _, err = endless.communicate(timeout=60)
-    assert endless.returncode == 130
+def interrupt(started, name: str) -> None:
+    started.send_signal(getattr(signal, name))
+    _, err = started.communicate(timeout=60)
+    assert started.returncode == 130
     assert err.decode().splitlines()[-1] == "interrupted"
     assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_interrupt(endless, name):
+    interrupt(endless, name)
 
 
 def test_closed_pipe_ends_quietly(endless):
@@ -820,3 +447,54 @@ def test_closed_pipe_ends_quietly(endless):
     assert endless.wait(timeout=60) == 0
     said = endless.stderr.read().decode()
     assert all(line.startswith(("compiled", "loaded from cache")) for line in said.splitlines()), said
+
+
+@pytest.fixture
+def long_run(counting_pair, tmp_path, prompts_file):
+    """Arguments of a run that takes seconds: 30 answers of 150 tokens, one token at a time; half of the prompts have two."""
+    lines = [{"prompt_ids": [start], "n": 1 + start % 2, "temperature": 60} for start in range(20)]
+    argv = ["--target", counting_pair[0], "--prompts", prompts_file(*lines), "--ignore-eos", "--max-new-tokens", 150]
+    return [*argv, "--batch-size", 2, "--output", "json"]
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_killed_process_goes_on_where_its_file_ends(run, long_run, tmp_path, name):
+    """30 answers; what is there when it is killed stays, and with --resume the file is that of a run that was never killed."""
+
+    def answers(file: str) -> list[dict]:
+        found = [json.loads(line) for line in (tmp_path / file).read_text().splitlines()]
+        kept = [{key: entry[key] for key in entry if "seconds" not in key} for entry in found]
+        return sorted(kept, key=lambda entry: (entry["id"], entry.get("sample", 0)))
+
+    started = start(*long_run, "--out", tmp_path / "killed.jsonl")
+    while not (tmp_path / "killed.jsonl").exists() or (tmp_path / "killed.jsonl").read_text().count("\n") < 3:
+        assert started.poll() is None
+        time.sleep(0.01)
+    interrupt(started, name)
+    before = (tmp_path / "killed.jsonl").read_text()
+    assert 3 <= before.count("\n") < 30
+    assert before.endswith("\n")
+    assert run(*long_run, "--out", tmp_path / "killed.jsonl", "--resume").status == 0
+    assert (tmp_path / "killed.jsonl").read_text().startswith(before)
+    assert run(*long_run, "--out", tmp_path / "whole.jsonl").status == 0
+    assert answers("killed.jsonl") == answers("whole.jsonl")
+    assert len(answers("whole.jsonl")) == 30
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_an_interrupt_writes_what_waited_for_its_turn(run, counting_pair, monkeypatch, output):
+    """The second answer is done and the first is not."""
+    events = Run.events
+
+    def interrupted(self, tasks):
+        for event in events(self, tasks):
+            yield event
+            if isinstance(event, domino_jax.Finished):
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(Run, "events", interrupted)
+    argv = ("--prompt-ids", "0", "--prompt-ids", "26", "--batch-size", 2, *CONTEXT, "--output", output)
+    done = run("--target", counting_pair[0], *argv)
+    assert (done.status, done.last) == (130, "interrupted")
+    found = done.out if output == "text" else [answer["output_ids"] for answer in done.answers]
+    assert found == {"text": "=== 1 ===\n27 28\n", "json": [[27, 28]]}[output]

@@ -173,11 +173,11 @@ def test_any_draft(scripted, own_text, seed, share):
 def residuals_by_position(engine: Engine, prompts, order=None) -> dict[tuple[int, int], list[bytes]]:
     """(prompt, absolute position) -> the bytes of every layer's residual at each committed position that verify computed."""
     order = order or range(len(prompts))
-    plan = engine.plan([Prompt(tuple(prompts[i])) for i in order], NEW)
-    run = engine._run(plan, len(prompts), (), exact=engine.drafter is None)
-    list(run.compile())
-    for slot in range(len(prompts)):
-        run.prefill(slot, slot)
+    plan = engine.plan([Prompt(tuple(prompts[i])) for i in order], max_new_tokens=NEW, ignore_eos=True)
+    run = engine._run(plan, exact=engine.drafter is None)
+    list(run.compile(plan.tasks))
+    for slot, task in enumerate(plan.tasks):
+        run.fill(slot, task)
     found = {}
     while not run.state.done_B.all():
         start, live = np.asarray(run.state.length_B), ~np.asarray(run.state.done_B)
@@ -185,7 +185,7 @@ def residuals_by_position(engine: Engine, prompts, order=None) -> dict[tuple[int
         if run.drafter:
             run.draft_cache, proposals = run.program(programs.draft, run.width)(*run._draft_arguments())
         run.state, residuals, report = run.program(programs.verify, run.width)(run.state, proposals)
-        layers, accepted = [np.asarray(layer) for layer in residuals], np.asarray(report)[:, run.width + 1]
+        layers, accepted = [np.asarray(layer) for layer in residuals], np.asarray(report)[:, 2 * (run.width + 1)]
         for row in np.flatnonzero(live):
             for t in range(accepted[row] + 1):
                 found[order[row], int(start[row]) + t] = [layer[row, t].tobytes() for layer in layers]
@@ -214,7 +214,7 @@ def test_verify_and_prefill_are_one_program_for_every_drafter(noisy, counting_pa
     pair = models.write_counting_pair(tmp_path, target_layer_ids=[1])
     texts = set()
     for engine in (other, domino_jax.load(*map(str, counting_pair)), domino_jax.load(*map(str, pair))):
-        run = engine._run(engine.plan([Prompt((1,))], 8), 1, (), exact=engine.drafter is None)
+        run = engine._run(engine.plan([Prompt((1,))], max_new_tokens=8), exact=engine.drafter is None)
         arguments = (run.state, run.impossible_BP)
         texts.add(programs.lower(programs.verify, (engine.target,), arguments, engine.dtype).as_text())
     assert len(texts) == 1

@@ -9,16 +9,19 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FLOORS = [
-    {"errors"},
+    {"errors", "order"},
+    {"filters"},
     {"config", "directories", "events", "sampling"},
     {"layers", "cache", "answers", "text", "capacity", "pool", "verify"},
-    {"target", "dflash", "domino", "tensors", "prompts", "printers", "statistics", "cli"},
+    {"memory", "target", "dflash", "domino", "tensors", "prompts", "printers", "bar", "plot", "statistics", "cli"},
     {"drafter", "safetensors_files", "orbax_store"},
-    {"programs", "checkpoint"},
+    {"programs", "checkpoint", "plan"},
+    {"row"},
     {"loop"},
+    {"session"},
     {"engine"},
     {"__init__"},
-    {"options"},
+    {"options", "intake", "chat"},
     {"generate", "evaluate"},
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

@@ -44,6 +44,14 @@ def read(path, content: bytes) -> list[Request]:
         ({"prompt_ids": [1], "id": "a b"}, "id", "a b"),
         ({"prompt_ids": [1], "id": 0}, "id", 0),
         ({"prompt_ids": [1], "max_new_tokens": 7}, "max_new_tokens", 7),
+        ({"prompt_ids": [1], "n": 1}, "n", 1),
+        ({"prompt_ids": [1], "min_tokens": 0}, "min_tokens", 0),
+        ({"prompt_ids": [1], "min_tokens": 9}, "min_tokens", 9),
+        ({"prompt_ids": [1], "stop_token_ids": 0}, "stop_token_ids", (0,)),
+        ({"prompt_ids": [1], "stop_token_ids": [5, 9]}, "stop_token_ids", (5, 9)),
+        ({"prompt_ids": [1], "stop": "a"}, "stop", ("a",)),
+        ({"prompt_ids": [1], "stop": ["a", "b"]}, "stop", ("a", "b")),
+        ({"prompt_ids": [1], "seed": 3}, "sampling", {"seed": 3}),
     ],
 )
 @pytest.mark.parametrize("ascii", [True, False])
@@ -121,11 +129,38 @@ def test_line_ends_and_blank_lines(path, content):
         (b'{"prompt": "hi", "max_new_tokens": true}', "max_new_tokens is true"),
         (b'{"prompt": "hi", "max_new_tokens": "5"}', "max_new_tokens is"),
         (b'{"prompt": "hi", "max_new_tokens": null}', "max_new_tokens is null"),
+        (b'{"prompt": "hi", "n": 0}', "n is 0, expected an integer of at least 1"),
+        (b'{"prompt": "hi", "n": 2.0}', "n is 2.0"),
+        (b'{"prompt": "hi", "n": true}', "n is true"),
+        (b'{"prompt": "hi", "min_tokens": -1}', "min_tokens is -1, expected an integer of at least 0"),
+        (b'{"prompt": "hi", "min_tokens": false}', "min_tokens is false"),
+        (b'{"prompt": "hi", "stop_token_ids": []}', r"stop_token_ids is \[\], expected a token id or a non-empty list of them"),
+        (b'{"prompt": "hi", "stop_token_ids": -1}', "stop_token_ids is -1"),
+        (b'{"prompt": "hi", "stop_token_ids": [5, "9"]}', "stop_token_ids is"),
+        (b'{"prompt": "hi", "stop_token_ids": "5 9"}', "stop_token_ids is"),
+        (b'{"prompt": "hi", "stop_token_ids": true}', "stop_token_ids is true"),
     ],
 )
 def test_a_bad_line_is_refused_by_file_and_number(path, line, said):
     with pytest.raises(InputError, match=f"^{path}, line 3: .*{said}"):
         read(path, b'{"prompt": "fine"}\n\n' + line + b"\n")
+
+
+def test_bad_lines_stand_among_the_good_ones(path):
+    """For whom they are to be left out."""
+    path.write_bytes(b'{"prompt": "1"}\n?\n\n{"prompt": "2", "n": 3}\n[]')
+    first, second, third, fourth = prompts.lines(str(path))
+    assert (first.text, first.readable(), third.text, third.n) == ("1", first, "2", 3)
+    assert all(request.is_line for request in (first, second, third, fourth))
+    for request, number in ((second, 2), (fourth, 5)):
+        assert request.refusal.startswith(f"{path}, line {number}: ")
+        with pytest.raises(InputError, match=f"^{path}, line {number}: "):
+            request.readable()
+
+
+def test_commands_with_one_answer_to_a_prompt_refuse_several(path):
+    with pytest.raises(InputError, match=f"^{path}, line 2: n is 3, expected 1"):
+        read(path, b'{"prompt": "1", "n": 1}\n{"prompt": "2", "n": 3}')
 
 
 def test_a_long_value_is_shown_in_part(path):
@@ -139,7 +174,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["role", "content", "x"]), inner, max_size=3),
     max_leaves=6,
 )
-KEYS = ["prompt", "messages", "prompt_ids", "id", "max_new_tokens"]
+KEYS = ["prompt", "messages", "prompt_ids", "id", "max_new_tokens", "stop", "stop_token_ids", "n", "min_tokens"]
 LINES = st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=8), JSON, max_size=3).map(lambda entry: json.dumps(entry).encode())
 
 
@@ -229,6 +264,12 @@ def test_thinking_reaches_the_template(text):
 def test_ids_need_no_tokenizer():
     prompt = Request("here", ids=(5, 9), id="x", max_new_tokens=3).encode(None, raw=False, thinking=False)
     assert (prompt.ids, prompt.id, prompt.max_new_tokens, prompt.where) == ((5, 9), "x", 3, "here")
+
+
+def test_what_a_line_says_reaches_the_prompt():
+    says = dict(id="x", max_new_tokens=9, min_tokens=3, n=2, stop_token_ids=(7,), sampling={"temperature": 1.0}, where="here")
+    prompt = Request(ids=(5,), **says).encode(None, raw=False, thinking=False)
+    assert {name: getattr(prompt, name) for name in says} == says
 
 
 def test_text_needs_a_tokenizer():

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import domino_jax
-from domino_jax import DraftConfig, Engine, InputError, Prompt, ScriptedDrafter, TargetConfig, programs
-from domino_jax.sampling import Sampling, SamplingState, choose, filtered
+from domino_jax import DraftConfig, Engine, InputError, Prompt, ScriptedDrafter, TargetConfig, filters, programs
+from domino_jax import sampling as sampling_module
+from domino_jax.sampling import Sampling, SamplingState, choose, draw, noise
 from tests import models, reference
 
 CHOOSE = jax.jit(choose)
+WAYS = ["best_sorted", "best_searched", "best_looked_at"]
 
 
 def probabilities(logits: np.ndarray, sampling: Sampling) -> np.ndarray:
@@ -47,18 +49,56 @@ FILTERS = [
 ]
 
 
+@pytest.fixture(scope="module", params=WAYS)
+def either_way(request):
+    """`draw`, filtering in one of the ways."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampling_module, "best_kept", getattr(filters, request.param))
+        yield jax.jit(lambda *arguments: draw(*arguments))
+
+
+def survives(draw, logits: np.ndarray, sampling: Sampling) -> np.ndarray:
+    """Which tokens the filters leave: a token with all the noise is drawn, unless it is filtered out."""
+    size = len(logits)
+    spikes = jnp.where(jnp.eye(size, dtype=bool), 1e9, 0)[:, None]
+    drawn = draw(jnp.broadcast_to(logits, (size, 1, size)), spikes, SamplingState.of([sampling] * size))
+    return np.asarray(drawn)[:, 0] == np.arange(size)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, jnp.bfloat16])
 @pytest.mark.parametrize("sampling", FILTERS)
-def test_filters(sampling):
-    for seed in range(20):
-        logits = np.random.default_rng(seed).normal(size=12).astype(np.float32) * 2
-        ours = filtered(jnp.array(logits / np.float32(sampling.temperature))[None, None], SamplingState.of([sampling]))[0, 0]
-        assert np.array_equal(np.isfinite(ours), probabilities(logits, sampling) > 0)
+def test_filters(either_way, sampling, dtype):
+    """In bfloat16 with ties."""
+    for seed in range(10):
+        logits = (np.random.default_rng(seed).normal(size=40) * 2).astype(dtype)
+        if dtype == jnp.bfloat16:
+            logits = (np.round(logits.astype(np.float32) * 2) / 2).astype(dtype)
+        assert np.array_equal(survives(either_way, logits, sampling), probabilities(logits, sampling) > 0)
 
 
-def test_of_equal_logits_the_lowest_ids_stay():
-    flat = jnp.zeros((1, 1, 8))
-    for sampling, kept in ((Sampling(1.0, top_k=3), 3), (Sampling(1.0, top_p=0.5), 4), (Sampling(1.0, min_p=0.9), 8)):
-        assert np.flatnonzero(np.isfinite(filtered(flat, SamplingState.of([sampling]))[0, 0])).tolist() == list(range(kept))
+def test_of_equal_logits_the_lowest_ids_stay(either_way):
+    flat = np.zeros(8, np.float32)
+    for sampling, kept in (
+        (Sampling(1.0, top_k=3), 3),
+        (Sampling(1.0, top_p=0.5), 4),
+        (Sampling(1.0, min_p=0.9), 8),
+        (Sampling(1.0, top_k=6, top_p=0.5), 3),
+        (Sampling(1.0, top_p=1e-45), 1),
+        (Sampling(1.0, top_k=100), 8),
+    ):
+        assert np.flatnonzero(survives(either_way, flat, sampling)).tolist() == list(range(kept))
+
+
+def test_all_ways_draw_the_same(monkeypatch):
+    logits = jax.random.normal(jax.random.key(0), (8, 16, 3000)) * 3
+    position_BT = jnp.arange(16)[None] + 100 * jnp.arange(8)[:, None]
+    rows = SamplingState.of([*FILTERS[:7], Sampling(0.0)])
+    drawn = []
+    for way in WAYS:
+        monkeypatch.setattr(sampling_module, "best_kept", getattr(filters, way))
+        drawn.append(choose(logits, position_BT, rows))
+    assert all(np.array_equal(drawn[0], other) for other in drawn[1:])
+    assert np.array_equal(drawn[0][7], jnp.argmax(logits[7], -1))
 
 
 def chi_square(counts: np.ndarray, expected: np.ndarray) -> float:
@@ -71,13 +111,14 @@ def chi_square(counts: np.ndarray, expected: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("sampling", FILTERS)
-def test_draws_follow_the_distribution(sampling):
+def test_draws_follow_the_distribution(either_way, sampling):
     """20,000 seeds at one position, and one seed at 20,000 positions."""
     logits, many = np.random.default_rng(1).normal(size=12).astype(np.float32) * 2, 20_000
     state = SamplingState.of([sampling])
     seeds = SamplingState.of([dataclasses.replace(sampling, seed=seed) for seed in range(many)])
-    by_seed = CHOOSE(jnp.broadcast_to(logits, (many, 1, 12)), jnp.full((many, 1), 7), seeds)
-    by_position = CHOOSE(jnp.broadcast_to(logits, (1, many, 12)), jnp.arange(many)[None], state)
+    at_7, anywhere = jnp.full((many, 1), 7), jnp.arange(many)[None]
+    by_seed = either_way(jnp.broadcast_to(logits, (many, 1, 12)), noise(seeds, at_7, 12), seeds)
+    by_position = either_way(jnp.broadcast_to(logits, (1, many, 12)), noise(state, anywhere, 12), state)
     for drawn in (by_seed, by_position):
         counts = np.bincount(np.asarray(drawn).ravel(), minlength=12)
         assert abs(chi_square(counts, probabilities(logits, sampling))) < 5
@@ -219,8 +260,8 @@ def test_every_sampled_program_lowers_for_cuda(monkeypatch):
     for pool_size in (0, 10):
         found.clear()
         engine = Engine.random(*configs, jax.random.key(0), pool_size=pool_size)
-        run = engine._run(engine.plan([Prompt((1,))], 8), 2, (), exact=False, samplings=[Sampling(1.0)])
-        list(run.compile())
-        assert set(found) == {"prefill", "absorb", "draft", "verify"}
+        plan = engine.plan([Prompt((1,))], max_new_tokens=8, n=2, temperature=1.0, min_tokens=2, stop_token_ids=[5])
+        list(engine._run(plan).compile(plan.tasks))
+        assert set(found) == {"prefill", "absorb", "fork", "copy", "draft", "verify"}
         for function, modules, arguments, dtype, donate in found.values():
             assert "stablehlo" in programs.lower(function, modules, arguments, dtype, donate, platforms=["cuda"]).as_text()

@@ -12,7 +12,7 @@ STOPS = (7, 9)
 
 
 def emitted(chosen: list[int], accepted: int, remaining: int, stops=STOPS) -> tuple[int, bool]:
-    count, ended = count_emitted(jnp.array([chosen]), jnp.array([accepted]), jnp.array([remaining]), jnp.array([*stops, -1]))
+    count, ended = count_emitted(jnp.array([chosen]), jnp.array([accepted]), jnp.array([remaining]), jnp.array([[*stops, -1]]))
     return int(count[0]), bool(ended[0])
 
 
@@ -70,5 +70,5 @@ def test_rows_are_independent():
     chosen, proposals = np.array([[1, 2, 3], [4, 5, 6], [7, 7, 7]]), np.array([[1, 2], [4, 0], [0, 0]])
     accepted = count_accepted(jnp.array(proposals), jnp.array(chosen))
     assert accepted.tolist() == [2, 1, 0]
-    count, ended = count_emitted(jnp.array(chosen), accepted, jnp.array([9, 9, 9]), jnp.array([7]))
+    count, ended = count_emitted(jnp.array(chosen), accepted, jnp.array([9, 9, 9]), jnp.array([[7]] * 3))
     assert (count.tolist(), ended.tolist()) == ([3, 2, 1], [False, False, True])

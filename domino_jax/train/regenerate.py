@@ -40,7 +40,7 @@ def command(argv: Sequence[str] | None) -> int:
     asked = [request.encode(pair.text, False, arguments.thinking) for request in requests]
     seeds = [{"seed": (arguments.seed + i) % 2**32} for i in range(len(asked))]
     asked = [replace(prompt, id=i, sampling=seeds[i] | (prompt.sampling or {})) for i, prompt in enumerate(asked)]
-    pair.plan(asked, arguments.max_new_tokens)
+    pair.plan(asked, max_new_tokens=arguments.max_new_tokens)
     left = answers.unanswered(arguments.out, asked)
     if len(left) < len(asked):
         cli.say(f"{len(asked) - len(left)} of {len(asked)} answers are there already")

@@ -1,8 +1,8 @@
-"""What only a GPU can show, in one run of a few minutes: python -m tests.gpu.run [--small]
+"""What only a GPU can show, in one run of a few minutes: python -m tests.gpu.run [--small] [--sampled]
 
-Qwen3-8B and drafter shapes, random weights, bfloat16, greedy:
-  1. speculative output is bit-equal to check mode, for the Domino drafter and for scripted drafts that force every acceptance
-     length, in ragged batches of 1 and 8;
+Qwen3-8B and drafter shapes, random weights, bfloat16:
+  1. speculative output and its log-probabilities are bit-equal to check mode, greedy and sampled, for the Domino drafter and for
+     scripted drafts that force every acceptance length, in ragged batches of 1 and 8;
   2. the step program agrees with the verify program, or first differs where the top-two margin is at most one bfloat16 step;
   3. the compiled rollout proposes what the same code proposes op by op;
 and the figures of the run: compile seconds, milliseconds a round, peak memory. Exit status 1 if a check fails.
@@ -11,6 +11,7 @@ and the figures of the run: compile seconds, milliseconds a round, peak memory. 
 
 import argparse
 import math
+import re
 import sys
 import time
 from collections import Counter
@@ -37,6 +38,7 @@ DOMINO_B16 = dict(
 SMALL = dict(
     vocab_size=512, hidden_size=64, intermediate_size=96, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, head_dim=16
 )
+SAMPLED = dict(temperature=1.0, top_p=0.9, seed=1)
 failures = []
 
 
@@ -83,35 +85,46 @@ def make_script(rng: np.random.Generator, results: list[Result], capacity: int, 
     return script
 
 
-def lossless(engine: Engine, batch: int, tokens: int) -> list[Compiled]:
-    """Checks 1 and 2 at one batch size."""
+def label(batch: int, sampling: dict) -> str:
+    return f"batch {batch}" + "".join(f", {name} {value}" for name, value in sampling.items())
+
+
+def count_equal(ours: list[Result], theirs: list[Result]) -> int:
+    return sum((a.output_ids, a.logprobs) == (b.output_ids, b.logprobs) for a, b in zip(ours, theirs, strict=True))
+
+
+def lossless(engine: Engine, batch: int, tokens: int, **sampling) -> list[Compiled]:
+    """Check 1 at one batch size and, where nothing is sampled, check 2."""
+    name = label(batch, sampling)
     rng = np.random.default_rng(batch)
     V, P = engine.target.config.vocab_size, engine.num_proposals
     prompts = [Prompt(tuple(rng.integers(0, V, 5 + 7 * row).tolist())) for row in range(batch)]
-    options = dict(max_new_tokens=tokens, batch_size=batch)
+    options = dict(max_new_tokens=tokens, batch_size=batch, **sampling)
     reference, compiled, check_seconds = decode(engine, prompts, exact=True, **options)
     distinct = len({token for result in reference for token in result.output_ids})
 
     drafted, more, _ = decode(engine, prompts, **options)
     compiled += more
-    equal = sum(a.output_ids == b.output_ids for a, b in zip(drafted, reference, strict=True))
-    check(f"batch {batch}, Domino drafter = check mode", equal == batch, f"{equal} of {batch} rows, {distinct} distinct tokens")
+    equal = count_equal(drafted, reference)
+    check(f"{name}, Domino drafter = check mode", equal == batch, f"{equal} of {batch} rows, {distinct} distinct tokens")
 
-    capacity = engine.plan(prompts, tokens).capacity
+    capacity = engine.plan(prompts, max_new_tokens=tokens).capacity
     scripted = Engine(engine.target, ScriptedDrafter(make_script(rng, reference, capacity, P, V), P), engine.dtype)
     # verify and prefill are the executables that check mode ran
     scripted.executables |= {key: made for key, made in engine.executables.items() if key[0] in (programs.verify, programs.prefill)}
     results, more, _ = decode(scripted, prompts, **options)
     compiled_again = [event.program for event in more if event.program != "draft"]
     lengths = Counter(length for result in results for length in result.acceptance_lengths)
-    equal = sum(a.output_ids == b.output_ids for a, b in zip(results, reference, strict=True))
+    equal = count_equal(results, reference)
     check(
-        f"batch {batch}, every acceptance length = check mode",
+        f"{name}, every acceptance length = check mode",
         equal == batch and set(lengths) == set(range(1, P + 2)) and not compiled_again,
         f"{equal} of {batch} rows, {sum(len(result.output_ids) for result in results)} tokens, "
         f"rounds by length {dict(sorted(lengths.items()))}",
     )
 
+    if sampling:
+        return compiled
     stepping = Engine(engine.target, None, engine.dtype, check_proposals=P)
     stepped, more, step_seconds = decode(stepping, prompts, **options)
     compiled += more
@@ -125,7 +138,7 @@ def lossless(engine: Engine, batch: int, tokens: int) -> list[Compiled]:
             step = 2.0 ** (math.floor(math.log2(abs(best))) - 7) if engine.dtype == jnp.bfloat16 else 1e-4
             worst = max(worst, (best - second) / step)
     check(
-        f"batch {batch}, step = verify or a near-tie",
+        f"{name}, step = verify or a near-tie",
         worst <= 1,
         f"{different} of {batch} rows differ somewhere; largest margin at a first difference {worst:.2f} of the allowed",
     )
@@ -133,14 +146,15 @@ def lossless(engine: Engine, batch: int, tokens: int) -> list[Compiled]:
     return compiled
 
 
-def time_round(engine: Engine, batch: int, tokens: int) -> str:
+def time_round(engine: Engine, batch: int, tokens: int, **sampling) -> str:
     """Milliseconds of draft, verify and whole rounds: medians of 5 loops of 20 dispatches each, the wait for the last included."""
     prompts = [Prompt(tuple(range(1, 100)))] * batch
-    engine.generate(prompts, max_new_tokens=tokens, batch_size=batch)
-    run = engine._run(engine.plan(prompts, tokens), batch, (), exact=False)
-    list(run.compile())
-    for slot in range(batch):
-        run.prefill(slot, slot)
+    engine.generate(prompts, max_new_tokens=tokens, batch_size=batch, **sampling)
+    plan = engine.plan(prompts, max_new_tokens=tokens, batch_size=batch, **sampling)
+    run = engine._run(plan)
+    list(run.compile(plan.tasks))
+    for slot, task in enumerate(plan.tasks):
+        run.fill(slot, task)
 
     def median(work) -> float:
         times = []
@@ -159,10 +173,14 @@ def time_round(engine: Engine, batch: int, tokens: int) -> str:
         run.state, *_ = run.program(programs.verify, run.width)(run.state, run.impossible_BP)
 
     def both():
-        run.round()
+        run.round(run.rows)
         run.pending.clear()
 
     both()
+    if sampling:  # a loop that is not counted, or a branch, would have the host wait for the device in mid-program
+        texts = [run.program(function, run.width).compiled.as_text() for function in (programs.draft, programs.verify)]
+        open_ended = sum(len(re.findall(r"conditional\(|while\((?!.*known_trip_count)", text)) for text in texts)
+        check(f"{label(batch, sampling)}, nothing waits for the host", not open_ended, f"{open_ended} open-ended loops and branches")
     return f"draft {median(draft):.2f} ms, verify {median(verify):.2f} ms, round {median(both):.2f} ms"
 
 
@@ -196,22 +214,24 @@ def rollout_eager_and_compiled(draft_config: DraftConfig, dtype: jnp.dtype, tria
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true")
-    small = parser.parse_args().small
+    parser.add_argument("--sampled", action="store_true", help="only what is sampled")
+    arguments = parser.parse_args()
+    small, greedy = arguments.small, not arguments.sampled
     dtype = jnp.dtype(jnp.float32 if small else jnp.bfloat16)
     target_config, draft_config = configs(small)
     device = jax.devices()[0]
     print(f"jax {jax.__version__}, {device.device_kind}, {dtype.name}, target {target_config.num_hidden_layers} layers", flush=True)
 
-    for pool_size in (0, 2048 if not small else 64):
+    for pool_size in (0, 2048 if not small else 64) if greedy else ():
         rollout_eager_and_compiled(draft_config, dtype, 2 if small else 20, pool_size)
     began = time.perf_counter()
     engine = Engine.random(target_config, draft_config, jax.random.key(0), dtype.name)
     jax.block_until_ready(jax.tree.leaves((engine.target, engine.drafter)))
     print(f"      random weights made in {time.perf_counter() - began:.1f} s", flush=True)
-    for batch in (1, 8):
-        compiled = lossless(engine, batch, 160 if small else 200)
+    for batch, sampling in [(1, {}), (8, {})] * greedy + [(1, SAMPLED), (8, SAMPLED)]:
+        compiled = lossless(engine, batch, 160 if small else 200, **sampling)
         print("      compiled " + ", ".join(f"{event.program} {event.seconds:.1f} s" for event in compiled), flush=True)
-        print(f"      batch {batch}: {time_round(engine, batch, 40 if small else 400)}", flush=True)
+        print(f"      {label(batch, sampling)}: {time_round(engine, batch, 40 if small else 400, **sampling)}", flush=True)
     if statistics := device.memory_stats():
         print(f"      peak memory {statistics['peak_bytes_in_use'] / 1e9:.1f} GB", flush=True)
     print("FAILED: " + ", ".join(failures) if failures else "all checks passed")

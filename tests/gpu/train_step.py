@@ -31,7 +31,7 @@ def main() -> int:
     print(f"jax {jax.__version__}, {device.device_kind}, {dtype.name}, sequences of {length}, {anchors} blocks", flush=True)
 
     optimization = Optimization(warmup_ratio=0.0)
-    target = jax.jit(lambda: Target(target_config, dtype, rngs=nnx.Rngs(0)))()
+    target = Target(target_config, dtype, rngs=nnx.Rngs(0))
     goal = Objective(anchors, chunk, base_start=0.5)
     update = DrafterUpdate(target, draft_config, goal, optimization, 100, 0, dtype, data_mesh())
     state = initial_state(random_parameters(draft_config, 1), 100, optimization, data_mesh())
