@@ -157,8 +157,8 @@ def rollout(drafter: BlockDrafter, embedder: Embedder, hidden_BPD: Array, verifi
         )
         logits_BV = base_BV.astype(jnp.float32) + jnp.where(number < prefix, 0, correction_BV)
         logits_BV = jnp.where(pool_BV | (number < free), logits_BV, -jnp.inf)
-        best_BV = jax.nn.one_hot(jnp.argmax(logits_BV, -1), V)
-        q_BV = jnp.where(point_mass, best_BV, probabilities(logits_BV, **filters))
+        best_B = jnp.argmax(logits_BV, -1)
+        q_BV = lax.cond(point_mass, lambda: jax.nn.one_hot(best_B, V), lambda: probabilities(logits_BV, **filters))
         token_B = jnp.argmax(jnp.log(q_BV) + noise_BV, -1).astype(jnp.int32)
         return (state_BR, token_B), (token_B, q_BV)
 
@@ -402,17 +402,14 @@ def name(sampling: Sampling) -> str:
 
 
 def markdown(found: list[Figures], rows: list[dict], context: dict) -> str:
-    lines = []
-    if found:
-        lines += [f"| sampling | pool | {' | '.join(SCHEMES)} | coupling over rejection |", "|---" * 6 + "|"]
+    lines = [f"| sampling | pool | {' | '.join(SCHEMES)} | coupling over rejection |", "|---" * 6 + "|"] if found else []
     for schemes in zip(*[iter(found)] * len(SCHEMES), strict=True):
         first = schemes[0]
         means = [f"{f.acceptance_length:.2f} [{f.interval[0]:.2f}, {f.interval[1]:.2f}]" for f in schemes]
         ratio = f"{first.ratio:.3f} [{first.ratio_interval[0]:.3f}, {first.ratio_interval[1]:.3f}]"
         lines.append(f"| {name(first.sampling)} | {first.pool_size or 'all'} | {' | '.join(means)} | {ratio} |")
-    lines += (
-        ["", "{prompts} test problems, at most {max_new_tokens} new tokens each, {dtype}. {note}".format(**context), ""] if found else []
-    )
+    if found:
+        lines += ["", "{prompts} test problems, at most {max_new_tokens} new tokens each, {dtype}. {note}".format(**context), ""]
     lines += [f"| TV | {' | '.join(SCHEMES)} | coupling over rejection | floor |", "|---" * 6 + "|"]
     for row in rows:
         formula, count = row["formula"], row["counted"]

@@ -2,8 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 
 from domino_jax import cli
 from domino_jax.errors import InputError
@@ -17,35 +16,55 @@ class Dropped(Exception):
     """Ctrl-C while a line is typed."""
 
 
+class Interrupts:
+    """What Ctrl-C does: it drops the line being typed, and is noted during an answer, as what the device is at must not be torn.
+
+    The second one during an answer is raised.
+    """
+
+    def __init__(self):
+        self.typing, self.pressed = False, 0
+
+    def __call__(self, number, frame) -> None:
+        if self.typing:
+            self.typing = False
+            raise Dropped
+        self.pressed += 1
+        if self.pressed > 1:
+            raise KeyboardInterrupt
+
+
 def converse(session: Session, thinking: bool) -> int:
     """Turns from standard input, a line each, until its end -> the exit status."""
-    if sys.stdin.isatty():
-        cli.say(HELP)
-    for said in turns():
-        if said == "/exit":
-            break
-        if said == "/new":
-            session.messages = []
-            cli.say("a new conversation")
-        elif said.strip():
-            try:
-                answer(session, said, thinking)
-            except InputError as error:  # the turn is taken back
-                cli.say(f"{error}; {HELP}")
+    interrupts = Interrupts()
+    before = signal.signal(signal.SIGINT, interrupts)
+    try:
+        if sys.stdin.isatty():
+            cli.say(HELP)
+        for said in turns(interrupts):
+            if said == "/exit":
+                break
+            if said == "/new":
+                session.messages = []
+                cli.say("a new conversation")
+            elif said.strip():
+                try:
+                    answer(session, said, thinking, interrupts)
+                except InputError as error:  # the turn is taken back
+                    cli.say(f"{error}; {HELP}")
+    finally:
+        signal.signal(signal.SIGINT, before)
     return cli.DONE
 
 
-def turns() -> Iterator[str]:
+def turns(interrupts: Interrupts) -> Iterator[str]:
     """The lines that are typed."""
-
-    def drop(number, frame):
-        raise Dropped
-
     prompt = "> " if sys.stdin.isatty() else ""
     while True:
         try:
-            with on_interrupt(drop):
-                said = input(prompt)
+            interrupts.typing = True
+            said = input(prompt)
+            interrupts.typing = False
         except EOFError:
             return
         except Dropped:
@@ -54,24 +73,17 @@ def turns() -> Iterator[str]:
             yield said
 
 
-def answer(session: Session, said: str, thinking: bool) -> None:
-    """Prints the answer as it comes. Ctrl-C is noted, not raised: what the device is at must not be torn. The second one is raised."""
-    pressed = []
-
-    def note(number, frame):
-        if pressed:
-            raise KeyboardInterrupt
-        pressed.append(number)
-
-    with on_interrupt(note):
-        events = session.say(said, thinking)
-        for event in events:
-            show(event)
-            if pressed:
-                events.close()
-                print(flush=True)
-                cli.say("stopped")
-                return
+def answer(session: Session, said: str, thinking: bool, interrupts: Interrupts) -> None:
+    """Prints the answer as it comes."""
+    interrupts.pressed = 0
+    events = session.say(said, thinking)
+    for event in events:
+        show(event)
+        if interrupts.pressed:
+            events.close()
+            print(flush=True)
+            cli.say("stopped")
+            return
 
 
 def show(event: Event) -> None:
@@ -94,12 +106,3 @@ def summary(result: Result) -> str:
         parts.append(f"mean acceptance length {result.mean_acceptance_length:.2f}")
     parts.append(f"{result.cached_tokens} of {len(result.prompt_ids)} prompt tokens were in the cache")
     return f"[{', '.join(parts)}]"
-
-
-@contextmanager
-def on_interrupt(handler: Callable) -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -92,6 +92,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_program():
         until("####", here)
         process.send_signal(signal.SIGINT)
         until("stopped", here)
+        until("> ", seen.index("stopped", here))
         here = len(seen)
         process.send_signal(signal.SIGINT)  # now at the prompt
         until(chat.HELP, here)
