@@ -3,7 +3,7 @@
 At each batch size the drafted answers must be those of check mode, ids and log-probabilities bit for bit, and those of the step program
 or part from them where the target's two best logits are within 1e-4 (float32); a second run must compile nothing and keep no array. Then
 the command line is killed at random moments and resumed: the file of answers must be that of a run left alone, but for the times.
-Prints what it did; exit status 1 if something fails. Minutes on a GPU, about an hour on two cores; the tests run it with 100 prompts.
+Prints what it did; exit status 1 if something fails. Minutes on a GPU; the tests run it with up to 100 prompts.
 """
 
 import argparse
