@@ -40,6 +40,8 @@ def budget(name: str, ids: Sequence[int], vocab_size: int, asked: int | None, li
         raise InputError(f"{name} has {length} tokens, expected at most {limit - 1} (the context holds {limit} positions)")
     if asked is None:
         return min(DEFAULT_MAX_NEW_TOKENS, limit - length)
+    if not isinstance(asked, Integral) or isinstance(asked, bool):
+        raise InputError(f"{name}: max_new_tokens is {asked}, expected an integer of at least 1")
     if asked < 1:
         raise InputError(f"{name}: max_new_tokens is {asked}, expected at least 1")
     if length + asked > limit:

@@ -184,13 +184,15 @@ def test_the_batch_size_does_not_change_the_text(noisy):
     assert len({tuple(r.output_ids) for r in one}) == len(one)
 
 
-def test_a_slot_whose_prompt_comes_anew_is_no_source_until_it_is_whole(noisy):
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_slot_whose_prompt_comes_anew_is_no_source_until_it_is_whole(noisy, exact):
     """Equal prompts one after the other: a sample must not fork from the row where the next one's first chunk has just cleared it."""
     again, one = ids(48), dict(sampling=warm(1.0, seed=3))
-    expected = texts(noisy, [Prompt(again, n=2, max_new_tokens=12, **one)])
-    for budget in range(2, 7):  # the neighbour ends while the prompt comes in anew
+    two = Prompt(again, n=2, max_new_tokens=12, **one)
+    expected = texts(noisy, [two])
+    for budget in range(4, 30, 2):  # in some of these runs the neighbour ends while the prompt comes in anew
         company = [Prompt(again, max_new_tokens=1, **one), Prompt((1,), max_new_tokens=budget, **one)]
-        assert texts(noisy, [*company, Prompt(again, n=2, max_new_tokens=12, **one)])[2:] == expected
+        assert texts(noisy, [*company, two], exact=exact)[2:] == expected
 
 
 # What happens when
@@ -377,6 +379,15 @@ def test_seconds(noisy):
         assert (result.verify_seconds > 0) == (result.rounds > 0)
     assert max(result.verify_seconds for result in results_of(found)) <= seconds["verify"]
     assert max(result.draft_seconds for result in results_of(found)) <= seconds["draft"]
+
+
+def test_seconds_of_a_row_alone(noisy):
+    """All the waits are its own."""
+    events = decode(noisy, tasks_of(noisy)[1:2], 1)
+    (result,), seconds = results_of(events), events[-1].seconds
+    assert seconds["draft"] == pytest.approx(result.draft_seconds, abs=1e-9)
+    assert seconds["verify"] == pytest.approx(result.verify_seconds, abs=1e-9)
+    assert seconds["prefill"] <= result.prefill_seconds
 
 
 # Samples

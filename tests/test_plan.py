@@ -197,6 +197,13 @@ def test_a_number_that_is_no_integer_is_refused(name, value):
     assert f"{name} is {value}, expected" in refusal(Prompt((1,)), **{name: value})
 
 
+@pytest.mark.parametrize("value", [2.5, True, "5"])
+def test_a_prompts_own_budget_that_is_no_integer_is_refused(value):
+    said = refusal(Prompt((1,), max_new_tokens=value, where=LINE))
+    assert said.startswith(LINE)
+    assert f"max_new_tokens is {value}, expected" in said
+
+
 @pytest.mark.parametrize("options", [{"stop": "###"}, {"stop": [3]}, {"stop_token_ids": 5}])
 def test_stops_that_are_no_list_are_refused(options):
     """One text would be taken for a list of its characters."""

@@ -328,13 +328,16 @@ def test_a_stop_text(speaking, exact):
 
 
 def test_min_tokens_and_stop_ids_are_those_of_every_turn(noisy):
-    free = fresh(noisy, tokens(20), 12).output_ids
-    place = next(i for i in range(1, 12) if free[i] != free[0])
+    """What would be said first is a stop id, and comes only after five other tokens."""
+    stop = fresh(noisy, tokens(20), 12).output_ids[0]
+    options = dict(stop_token_ids=[stop], min_tokens=5)
+    expected = fresh(noisy, tokens(20), 40, **options)
+    assert stop not in expected.output_ids[:5]
     for exact in (False, True):
-        session = noisy.session(CONTEXT, exact=exact, stop_token_ids=free[place : place + 1], min_tokens=place)
+        session = noisy.session(CONTEXT, exact=exact, **options)
         for _ in range(2):
-            result = ask(session, tokens(20), 12)
-            assert (result.output_ids, result.finish_reason) == (free[: place + 1], "stop")
+            result = ask(session, tokens(20), 40)
+            assert (result.output_ids, result.finish_reason) == (expected.output_ids, expected.finish_reason)
 
 
 def test_a_turn_that_fails_leaves_nothing_behind(counting_pair, tmp_path):
