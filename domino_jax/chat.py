@@ -1,5 +1,7 @@
 """A conversation at the terminal: `python -m domino_jax.generate --chat`. Answers go to stdout, everything else to stderr."""
 
+import os
+import select
 import signal
 import sys
 from collections.abc import Iterator
@@ -12,35 +14,51 @@ from domino_jax.session import Session
 HELP = "/new starts another conversation, /exit or Ctrl-D ends; Ctrl-C stops an answer"
 
 
-class Dropped(Exception):
-    """Ctrl-C while a line is typed."""
-
-
 class Interrupts:
-    """What Ctrl-C does: it drops the line being typed, and is noted during an answer, as what the device is at must not be torn.
-
-    The second one during an answer is raised.
-    """
+    """Ctrl-C while a conversation goes on: noted, as what the device is at must not be torn. The second one before it is heeded is raised."""
 
     def __init__(self):
-        self.typing, self.pressed = False, 0
+        self.pressed = 0
+        self.woken, self.waker = os.pipe()
+        for end in (self.woken, self.waker):
+            os.set_blocking(end, False)
 
-    def __call__(self, number, frame) -> None:
-        if self.typing:
-            self.typing = False
-            raise Dropped
+    def __enter__(self) -> "Interrupts":
+        self.before = signal.signal(signal.SIGINT, self._note), signal.set_wakeup_fd(self.waker, warn_on_full_buffer=False)
+        return self
+
+    def __exit__(self, *_) -> None:
+        handler, waker = self.before
+        signal.set_wakeup_fd(waker)
+        signal.signal(signal.SIGINT, handler)
+        os.close(self.woken)
+        os.close(self.waker)
+
+    def _note(self, number, frame) -> None:
         self.pressed += 1
         if self.pressed > 1:
             raise KeyboardInterrupt
 
+    def came(self) -> bool:
+        """Whether Ctrl-C was pressed since this was last asked."""
+        pressed, self.pressed = self.pressed, 0
+        return pressed > 0
+
+    def came_before_line(self) -> bool:
+        """Waits for a line to be typed -> whether Ctrl-C came first. One just before the wait ends it too, by the pipe."""
+        while not self.came():
+            ready, _, _ = select.select([sys.stdin, self.woken], [], [])
+            if sys.stdin in ready:
+                return False
+            os.read(self.woken, 4096)
+        return True
+
 
 def converse(session: Session, thinking: bool) -> int:
     """Turns from standard input, a line each, until its end -> the exit status."""
-    interrupts = Interrupts()
-    before = signal.signal(signal.SIGINT, interrupts)
-    try:
-        if sys.stdin.isatty():
-            cli.say(HELP)
+    if sys.stdin.isatty():
+        cli.say(HELP)
+    with Interrupts() as interrupts:
         for said in turns(interrupts):
             if said == "/exit":
                 break
@@ -52,34 +70,30 @@ def converse(session: Session, thinking: bool) -> int:
                     answer(session, said, thinking, interrupts)
                 except InputError as error:  # the turn is taken back
                     cli.say(f"{error}; {HELP}")
-    finally:
-        signal.signal(signal.SIGINT, before)
     return cli.DONE
 
 
 def turns(interrupts: Interrupts) -> Iterator[str]:
-    """The lines that are typed."""
-    prompt = "> " if sys.stdin.isatty() else ""
+    """The lines of standard input; at a terminal Ctrl-C drops the one being typed."""
+    terminal = sys.stdin.isatty()
     while True:
-        try:
-            interrupts.typing = True
-            said = input(prompt)
-            interrupts.typing = False
-        except EOFError:
+        if terminal:
+            print("> ", end="", file=sys.stderr, flush=True)
+            if interrupts.came_before_line():
+                cli.say(f"\n{HELP}")
+                continue
+        line = sys.stdin.readline()
+        if not line:
             return
-        except Dropped:
-            cli.say(f"\n{HELP}")
-        else:
-            yield said
+        yield line.removesuffix("\n")
 
 
 def answer(session: Session, said: str, thinking: bool, interrupts: Interrupts) -> None:
     """Prints the answer as it comes."""
-    interrupts.pressed = 0
     events = session.say(said, thinking)
     for event in events:
         show(event)
-        if interrupts.pressed:
+        if interrupts.came():
             events.close()
             print(flush=True)
             cli.say("stopped")
