@@ -15,7 +15,7 @@ HELP = "/new starts another conversation, /exit or Ctrl-D ends; Ctrl-C stops an 
 
 
 class Interrupts:
-    """Ctrl-C while a conversation goes on: noted, as what the device is at must not be torn. The second one before it is heeded is raised."""
+    """Ctrl-C during a conversation is noted, as what the device is at must not be torn; a second one before it is heeded is raised."""
 
     def __init__(self):
         self.pressed = 0
