@@ -92,11 +92,10 @@ def open_sources(arguments: argparse.Namespace) -> dict[str, Checkpoint]:
         opened["target"] = checkpoint.open_target(arguments.target)
     if arguments.draft:
         opened["draft"] = draft = checkpoint.open_draft(arguments.draft)
-        shared = checkpoint.shared_tensors(draft)
+        shared = checkpoint.must_share(draft)
         if "target" in opened:
             check_pair(opened["target"].config, draft.config, str(draft.directory / "config.json"))
-            if shared:
-                checkpoint.check_shared(draft, checkpoint.read_embedder(opened["target"]))
+            opened["draft"] = checkpoint.share(draft, opened["target"])
         elif shared:
             raise InputError(f"{draft.directory}: holds {', '.join(shared)}, expected also --target to compare them with")
     return opened

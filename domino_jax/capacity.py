@@ -12,18 +12,20 @@ PREFILL_WIDTHS = (32, 128, 512)
 
 def context_limit(target: TargetConfig, max_context: int | None) -> int:
     """The positions that a row may use."""
-    limit = target.max_position_embeddings
+    limit, said = target.context, f"max_position_embeddings = {target.max_position_embeddings}"
+    if limit != target.max_position_embeddings:
+        said = f"{limit} ({target.rope.scaling.kind} RoPE scaling, {said})"
     if max_context is not None and not 2 <= max_context <= limit:
-        raise InputError(f"max_context is {max_context}, expected 2 to max_position_embeddings = {limit}")
+        raise InputError(f"max_context is {max_context}, expected 2 to {said}")
     return limit if max_context is None else max_context
 
 
 def slots(used: int, draft: DraftConfig | None, num_proposals: int, max_context: int | None) -> int:
     """The capacity of a run whose longest row uses `used` positions; with `max_context`, of any row within that."""
-    if draft is not None and used > draft.max_position_embeddings:
+    if draft is not None and used > draft.context:
         raise InputError(
             f"the run needs {used} positions (longest prompt and its new tokens) but the drafter's max_position_embeddings is "
-            f"{draft.max_position_embeddings}, expected at least {used}; lower max_new_tokens"
+            f"{draft.context}, expected at least {used}; lower max_new_tokens"
         )
     return bucket((used if max_context is None else max_context) + num_proposals + 1)
 

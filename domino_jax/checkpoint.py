@@ -7,7 +7,7 @@ device as it comes, cast on the way, so memory stays near one copy of the weight
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import jax
@@ -17,15 +17,17 @@ from flax import nnx
 from jax import Array
 
 from domino_jax import orbax_store
-from domino_jax.config import DraftConfig, TargetConfig, is_drafter, read_json
+from domino_jax.config import DraftConfig, TargetConfig
 from domino_jax.drafter import BlockDrafter
 from domino_jax.errors import InputError
+from domino_jax.fields import read_json
+from domino_jax.formats import SPECULATORS, format_of, is_drafter
 from domino_jax.safetensors_files import SafetensorsDirectory, first_quantised
 from domino_jax.target import Embedder, Target
-from domino_jax.tensors import HEAD_TENSORS, Row, draft_rows, target_rows
+from domino_jax.tensors import DRAFT_TO_TARGET, HEAD_BIASES, HEAD_TENSORS, IN_DRAFT, Row, draft_rows, target_rows
 
 HARMLESS = re.compile(r"(^|\.)rotary_emb\.inv_freq$")  # a buffer that older exports stored; angles are computed here
-SHARED = ("embed_tokens.weight", "lm_head.weight")  # a drafter that ships these must ship the target's
+SHARED = {"embed_tokens.weight": "own_embedding", "lm_head.weight": "own_head"}  # the target's too -> whether a drafter's are its own
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 HUB_FILES = ["*.json", "*.safetensors", "*.txt", "*.jinja", "*.model"]
 
@@ -75,10 +77,10 @@ def locate(name: str | Path) -> Path:
 
 
 def open_target(name: str | Path) -> Checkpoint:
-    """Raises InputError for anything but a complete Qwen3 checkpoint."""
+    """Raises InputError for anything but a complete checkpoint of a supported model."""
     directory = locate(name)
     config = TargetConfig.from_dict(_read_config(directory), str(directory / "config.json"))
-    return _open(directory, config, target_rows(config))
+    return _open(directory, config, target_rows(config), open_source(directory))
 
 
 def open_any(name: str | Path) -> Checkpoint:
@@ -90,8 +92,20 @@ def open_any(name: str | Path) -> Checkpoint:
 def open_draft(name: str | Path) -> Checkpoint:
     """Raises InputError for anything but a complete DFlash or Domino drafter."""
     directory = locate(name)
-    config = DraftConfig.from_dict(_read_config(directory), str(directory / "config.json"))
-    return _open(directory, config, draft_rows(config))
+    raw = _read_config(directory)
+    config, source = DraftConfig.from_dict(raw, str(directory / "config.json")), open_source(directory)
+    config = _completed(config, source.shapes.keys(), brings_its_own=format_of(raw) is SPECULATORS)
+    return _open(directory, config, draft_rows(config), source)
+
+
+def _completed(config: DraftConfig, names: Iterable[str], brings_its_own: bool) -> DraftConfig:
+    """The config with what only the tensors tell. In speculators' format a drafter is complete in itself; `share` settles the rest."""
+    return replace(
+        config,
+        domino=config.domino and replace(config.domino, bias=bool({*HEAD_BIASES, "head.bias1_E"} & {*names})),
+        own_embedding="vocabulary.embed_VD" in names or (brings_its_own and "embed_tokens.weight" in names),
+        own_head=config.is_reduced or "vocabulary.head_UD" in names or (brings_its_own and "lm_head.weight" in names),
+    )
 
 
 def _read_config(directory: Path) -> dict:
@@ -112,14 +126,17 @@ def open_source(directory: Path) -> SafetensorsDirectory | orbax_store.OrbaxDire
     return orbax_store.OrbaxDirectory(directory) if orbax_store.is_store(directory) else SafetensorsDirectory(directory)
 
 
-def _open(directory: Path, config: TargetConfig | DraftConfig, rows: list[Row]) -> Checkpoint:
-    source = open_source(directory)
+def _open(
+    directory: Path, config: TargetConfig | DraftConfig, rows: list[Row], source: SafetensorsDirectory | orbax_store.OrbaxDirectory
+) -> Checkpoint:
     if isinstance(source, orbax_store.OrbaxDirectory):
         _compare(directory, {path: leaf.shape for path, leaf in leaves(abstract(config)).items()}, source.shapes)
         return Checkpoint(directory, config, rows, source, ())
     notes = _left_out(directory, config, source)
     expected = {name: shape for row in rows for name, shape in row.sources.items()}
     _compare(directory, expected, {name: shape for name, shape in source.shapes.items() if name not in notes})
+    if DRAFT_TO_TARGET in source.shapes:
+        _check_vocabulary(directory, config, source)
     return Checkpoint(directory, config, rows, source, tuple(f"{name} {why}" for name, why in notes.items()))
 
 
@@ -134,7 +151,10 @@ def _left_out(directory: Path, config: TargetConfig | DraftConfig, source: Safet
                 f"{directory}: holds the Domino head tensors {', '.join(head)} but config.json has no projector_type, "
                 'expected projector_type "domino"'
             )
-        notes |= {name: "is not loaded: it must equal the target's" for name in SHARED if name in found}
+        notes |= {name: "is not loaded: it must equal the target's" for name in SHARED if name in found and not _owns(config, name)}
+        notes |= {IN_DRAFT: f"is not loaded: {DRAFT_TO_TARGET} says the same"} if {IN_DRAFT, DRAFT_TO_TARGET} <= found.keys() else {}
+        if DRAFT_TO_TARGET in found and not config.is_reduced:
+            notes[DRAFT_TO_TARGET] = "is not loaded: the drafter has all of the target's tokens"
     elif config.tie_word_embeddings and found.keys() >= {*SHARED}:
         if not np.array_equal(source.read("lm_head.weight"), source.read("embed_tokens.weight")):
             raise InputError(
@@ -193,18 +213,53 @@ def load(
 
 
 def shared_tensors(draft: Checkpoint) -> list[str]:
-    """The target's tensors that a drafter ships as well."""
-    return [name for name in SHARED if name in draft.source.shapes]
+    """What a drafter ships that may be the target's; a head over a vocabulary of its own cannot."""
+    return [name for name in SHARED if name in draft.source.shapes and not (name == "lm_head.weight" and draft.config.is_reduced)]
 
 
-def check_shared(draft: Checkpoint, embedder: Embedder) -> None:
-    """Raises InputError if the drafter ships an embedding or head that is not the target's."""
-    for name in shared_tensors(draft):
+def must_share(draft: Checkpoint) -> list[str]:
+    """What it ships that must be the target's."""
+    return [name for name in shared_tensors(draft) if not _owns(draft.config, name)]
+
+
+def _owns(config: DraftConfig, name: str) -> bool:
+    return getattr(config, SHARED[name])
+
+
+def share(draft: Checkpoint, target: Checkpoint) -> Checkpoint:
+    """The drafter, with the target's embedding and head in place of its own where they are equal.
+
+    Raises InputError where a format says that they are the target's, and they are not.
+    """
+    shipped = shared_tensors(draft)
+    if not shipped:
+        return draft
+    embedder, config, notes = read_embedder(target), draft.config, list(draft.notes)
+    for name in shipped:
         embedded = name == "embed_tokens.weight" or embedder.head_VD is None
-        ours = np.asarray((embedder.embed_VD if embedded else embedder.head_VD)[...])
-        theirs = draft.source.read(name)
-        if theirs.shape != ours.shape or not np.array_equal(theirs.astype(ours.dtype), ours):
+        ours, theirs = np.asarray((embedder.embed_VD if embedded else embedder.head_VD)[...]), draft.source.read(name)
+        equal = theirs.shape == ours.shape and np.array_equal(theirs.astype(ours.dtype), ours)
+        owned = _owns(config, name)
+        if not equal and not owned:
             raise InputError(f"{draft.directory}: {name} differs from the target's, expected the target's own (a drafter shares it)")
+        if owned:
+            notes.append(f"{name} is not loaded: it equals the target's" if equal else f"{name} is the drafter's own")
+            config = replace(config, **{SHARED[name]: not equal})
+    return replace(draft, config=config, rows=draft_rows(config), notes=tuple(notes))
+
+
+def _check_vocabulary(directory: Path, config: DraftConfig, source: SafetensorsDirectory) -> None:
+    """Raises InputError unless the tables of a drafter's tokens name distinct tokens of the target, and the same ones."""
+    ids = np.arange(config.draft_vocab_size) + source.read(DRAFT_TO_TARGET)
+    if ids.min() < 0 or ids.max() >= config.vocab_size or len(np.unique(ids)) < len(ids):
+        raise InputError(
+            f"{directory}: {DRAFT_TO_TARGET} does not name {len(ids)} distinct tokens below vocab_size = {config.vocab_size}, expected "
+            "each draft token's id in the target less its own number"
+        )
+    if IN_DRAFT in source.shapes:
+        marked = source.read(IN_DRAFT)
+        if marked.shape != (config.vocab_size,) or not np.array_equal(np.flatnonzero(marked), np.sort(ids)):
+            raise InputError(f"{directory}: {IN_DRAFT} marks other tokens than {DRAFT_TO_TARGET} names, expected the same")
 
 
 def read_embedder(target: Checkpoint) -> Embedder:

@@ -1,83 +1,25 @@
 """Model configurations, read from `config.json` as published and validated before anything is loaded.
 
-Field names are Hugging Face's. A key is accepted wherever a published file puts it (top level or inside `dflash_config`);
-standing in two places with different values, it is refused.
+Field names are Hugging Face's. `formats.py` knows where each format of a drafter keeps which key; a key that stands in two
+places with different values is refused.
 """
 
 import dataclasses
 import json
-import sys
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 
 from domino_jax.errors import InputError
+from domino_jax.fields import Fields
+from domino_jax.formats import SPECULATORS, Format, format_of, is_drafter, projector_type, read_layers
+from domino_jax.rope import Rope
 
-_ABSENT = object()
-SPECULATORS_KEYS = ("speculators_model_type", "speculators_config", "speculators_version", "transformer_layer_config",
-                    "aux_hidden_state_layer_ids")  # fmt: skip
-
-
-class Fields:
-    """Typed access to the keys of one JSON object; every refusal names the file, the key, found and expected."""
-
-    def __init__(self, raw: dict, where: str, nested: dict | None = None):
-        self.raw, self.nested, self.where = raw, nested or {}, where
-
-    def refuse(self, key: str, found: object, expected: str) -> InputError:
-        return InputError(f"{self.where}: {key} is {json.dumps(found)}, expected {expected}")
-
-    def get(self, key: str, default: object = _ABSENT) -> object:
-        """The value of `key`, from the top level or the nested object; JSON null counts as absent."""
-        found = [level[key] for level in (self.raw, self.nested) if level.get(key) is not None]
-        if len(found) == 2 and found[0] != found[1]:
-            raise InputError(
-                f"{self.where}: {key} is {json.dumps(found[0])} at the top level and {json.dumps(found[1])} "
-                "in dflash_config, expected one value"
-            )
-        if not found and default is _ABSENT:
-            places = "at the top level or in dflash_config" if self.nested else "at the top level"
-            raise InputError(f"{self.where}: {key} is missing, expected {places}")
-        return found[0] if found else default
-
-    def integer(self, key: str, low: int = 1, high: int | None = None, default: object = _ABSENT) -> int:
-        value = self.get(key, default)
-        if value is None:
-            return value
-        if type(value) is not int or value < low or (high is not None and value > high):
-            raise self.refuse(key, value, f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}")
-        return value
-
-    def number(self, key: str, default: object = _ABSENT) -> float:
-        value = self.get(key, default)
-        if type(value) not in (int, float) or not 0 < value <= sys.float_info.max:
-            raise self.refuse(key, value, "a positive number")
-        return float(value)
-
-    def boolean(self, key: str, default: bool) -> bool:
-        value = self.get(key, default)
-        if type(value) is not bool:
-            raise self.refuse(key, value, "true or false")
-        return value
-
-
-def read_json(path: Path) -> dict:
-    """The JSON object in `path`. Raises InputError for a missing, unreadable or malformed file."""
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: the file is missing, expected a JSON object") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}), expected a JSON object") from None
-    except (ValueError, RecursionError) as error:  # malformed, a number of thousands of digits, nested without end
-        raise InputError(f"{path}: not valid JSON ({error}), expected a JSON object") from None
-    if not isinstance(raw, dict):
-        raise InputError(f"{path}: holds a {type(raw).__name__}, expected a JSON object")
-    return raw
+MOST_LAYERS = 10_000  # a config.json that says more is broken
+QK_NORM = {"qwen3": True, "qwen2": False, "llama": False}  # the model types of a target; whether queries and keys are normed
 
 
 @dataclass(frozen=True)
 class DecoderConfig:
-    """What target and drafter have in common: the shape of a Qwen3 decoder layer."""
+    """What target and drafter have in common: the shape of a decoder layer."""
 
     vocab_size: int
     hidden_size: int
@@ -87,33 +29,66 @@ class DecoderConfig:
     num_key_value_heads: int
     head_dim: int
     rms_norm_eps: float
-    rope_theta: float
+    rope: Rope
     max_position_embeddings: int
 
     @property
     def queries_per_kv_head(self) -> int:
         return self.num_attention_heads // self.num_key_value_heads
 
+    @property
+    def context(self) -> int:
+        """The positions a row may use."""
+        return self.rope.context(self.max_position_embeddings)
+
 
 @dataclass(frozen=True)
 class TargetConfig(DecoderConfig):
-    """A dense Qwen3 model."""
+    """A dense decoder: Qwen3, Qwen2.5 or Llama 3."""
 
     tie_word_embeddings: bool
+    model_type: str = "qwen3"
+    qkv_bias: bool = False
+    out_bias: bool = False  # of the attention's output projection
+
+    @property
+    def qk_norm(self) -> bool:
+        return QK_NORM[self.model_type]
 
     @classmethod
     def from_dict(cls, raw: dict, where: str = "config.json") -> "TargetConfig":
-        """Raises InputError for anything that is not a dense Qwen3 model."""
+        """Raises InputError for anything that is not a dense model of a supported type."""
         if is_drafter(raw):
             raise InputError(f"{where}: this is a DFlash/Domino drafter (no embeddings), expected a target model; pass it as the draft")
-        fields = Fields(raw, where)
-        if raw.get("model_type") != "qwen3":
-            raise fields.refuse("model_type", raw.get("model_type"), '"qwen3" (a dense Qwen3 model)')
-        return cls(**_decoder_fields(fields), tie_word_embeddings=fields.boolean("tie_word_embeddings", False))
+        fields, kind = Fields(raw, where), raw.get("model_type")
+        if not isinstance(kind, str) or kind not in QK_NORM:
+            supported = ", ".join(f'"{name}"' for name in QK_NORM)
+            raise fields.refuse("model_type", kind, f"one of {supported} (dense; no mixture of experts, no linear attention)")
+        for key in ("num_experts", "num_local_experts", "n_routed_experts"):
+            if raw.get(key) is not None:
+                raise fields.refuse(key, raw[key], "no such key (a mixture of experts is not supported)")
+        for key, supported in (("mlp_bias", False), ("rope_interleaved", False)):
+            if (found := fields.get(key, supported)) != supported:
+                raise fields.refuse(key, found, json.dumps(supported))
+        biased = kind != "qwen2" and fields.boolean("attention_bias", False)
+        decoder = _decoder_fields(fields)
+        if any(_sliding_layers(fields, decoder["num_hidden_layers"])):
+            raise fields.refuse(
+                "layer_types", fields.get("layer_types", None), "full attention (a target's sliding layers are not supported)"
+            )
+        return cls(
+            **decoder,
+            tie_word_embeddings=fields.boolean("tie_word_embeddings", False),
+            model_type=kind,
+            qkv_bias=kind == "qwen2" or biased,
+            out_bias=biased,
+        )
 
     def to_dict(self) -> dict:
         """The published config.json."""
-        return {"architectures": ["Qwen3ForCausalLM"], **_published_decoder(self), "tie_word_embeddings": self.tie_word_embeddings}
+        architecture = {"qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama"}[self.model_type] + "ForCausalLM"
+        raw = {"architectures": [architecture], "model_type": self.model_type, **published_decoder(self)}
+        return raw | {"tie_word_embeddings": self.tie_word_embeddings, "attention_bias": self.out_bias}
 
 
 @dataclass(frozen=True)
@@ -124,21 +99,52 @@ class DominoConfig:
     emb_dim: int
     pure_draft_prefix_len: int
     shift_label: bool
+    bias: bool = False  # of both layers of the projector; the tensors tell
+
+
+@dataclass(frozen=True)
+class Window:
+    """What a sliding layer of the drafter sees.
+
+    moves: each row the last `size` positions up to its own; else every row the context from `size` before the verified token on.
+    causal: a row sees the block up to itself, else all of it.
+    """
+
+    size: int
+    moves: bool = True
+    causal: bool = True
 
 
 @dataclass(frozen=True)
 class DraftConfig(DecoderConfig):
-    """A DFlash drafter, with a Domino head or without (`domino is None`)."""
+    """A DFlash drafter, with a Domino head or without (`domino is None`).
+
+    windows: of each layer, None for full attention. draft_vocab_size: below `vocab_size` it proposes only some of the target's
+    tokens. own_embedding, own_head: it brings matrices that are not the target's; the tensors tell.
+    """
 
     block_size: int
     mask_token_id: int
     target_layer_ids: tuple[int, ...]
     num_target_layers: int | None
     domino: DominoConfig | None
+    windows: tuple[Window | None, ...] = ()
+    draft_vocab_size: int = 0  # 0: the target's
+    own_embedding: bool = False
+    own_head: bool = False
+    target_name: str | None = field(default=None, compare=False)  # whom it was made for, if it says
+
+    def __post_init__(self):
+        object.__setattr__(self, "windows", self.windows or (None,) * self.num_hidden_layers)
+        object.__setattr__(self, "draft_vocab_size", self.draft_vocab_size or self.vocab_size)
 
     @property
     def kind(self) -> str:
         return "domino" if self.domino else "dflash"
+
+    @property
+    def is_reduced(self) -> bool:
+        return self.draft_vocab_size < self.vocab_size
 
     @property
     def first_row(self) -> int:
@@ -151,25 +157,18 @@ class DraftConfig(DecoderConfig):
 
     @classmethod
     def from_dict(cls, raw: dict, where: str = "config.json") -> "DraftConfig":
-        """Raises InputError for anything but a DFlash or Domino drafter in the published Hugging Face layout."""
-        if any(key in raw for key in SPECULATORS_KEYS):
-            raise InputError(f"{where}: this is a drafter in speculators format, expected the published Hugging Face layout")
+        """Raises InputError for anything but a DFlash or Domino drafter in a published format."""
         if not is_drafter(raw):
             raise InputError(f"{where}: dflash_config is missing, expected a DFlash or Domino drafter; pass a target model as the target")
-        nested = raw.get("dflash_config")
-        if nested is not None and not isinstance(nested, dict):
-            raise InputError(f"{where}: dflash_config is {json.dumps(nested)}, expected an object")
-        fields = Fields(raw, where, nested)
+        read_layers(raw, where)
+        form = format_of(raw)
+        fields = form.fields(raw, where if form is not SPECULATORS else f"{where} (speculators format)")
+        projector = projector_type(fields, form)
         if fields.boolean("causal", False):
             raise fields.refuse("causal", True, "false (causal blocks are not supported)")
+        if fields.boolean("attention_bias", False):
+            raise fields.refuse("attention_bias", True, "false")
         decoder = _decoder_fields(fields)
-        draft_vocabulary = fields.get("draft_vocab_size", decoder["vocab_size"])
-        if draft_vocabulary != decoder["vocab_size"]:
-            raise fields.refuse(
-                "draft_vocab_size",
-                draft_vocabulary,
-                f"vocab_size = {decoder['vocab_size']} (reduced vocabularies are not supported)",
-            )
         num_target_layers = fields.integer("num_target_layers", default=None)
         block_size = fields.integer("block_size", low=2)
         return cls(
@@ -178,43 +177,49 @@ class DraftConfig(DecoderConfig):
             mask_token_id=fields.integer("mask_token_id", low=0, high=decoder["vocab_size"] - 1),
             target_layer_ids=_target_layer_ids(fields, num_target_layers),
             num_target_layers=num_target_layers,
-            domino=_domino(fields, block_size),
+            domino=_domino(fields, projector, block_size),
+            windows=_windows(fields, form, decoder["num_hidden_layers"]),
+            draft_vocab_size=fields.integer("draft_vocab_size", high=decoder["vocab_size"], default=decoder["vocab_size"]),
+            target_name=_target_name(fields),
         )
 
     def to_dict(self) -> dict:
         """The published config.json. Engines serve the whole family as `DFlashDraftModel`; `projector_type` tells the members apart."""
         inner = {"mask_token_id": self.mask_token_id, "target_layer_ids": list(self.target_layer_ids)}
         if self.domino:
-            inner |= {"projector_type": "domino"} | dataclasses.asdict(self.domino)
+            head = dataclasses.asdict(self.domino)
+            inner |= {"projector_type": "domino"} | {key: value for key, value in head.items() if key != "bias"}
         outer = {"block_size": self.block_size, "num_target_layers": self.num_target_layers, "dflash_config": inner}
         outer |= {"emb_dim": self.domino.emb_dim} if self.domino else {}
-        return {"architectures": ["DFlashDraftModel"], **_published_decoder(self), "tie_word_embeddings": False, **outer}
+        outer |= {"draft_vocab_size": self.draft_vocab_size} if self.is_reduced else {}
+        raw = {"architectures": ["DFlashDraftModel"], "model_type": "qwen3", **published_decoder(self)}
+        return raw | published_windows(self) | {"attention_bias": False, "tie_word_embeddings": False} | outer
 
 
-def _published_decoder(config: DecoderConfig) -> dict:
-    """The Qwen3 keys, with both spellings of the RoPE base: Transformers 5 reads the object, older readers the number."""
-    rope = {"rope_theta": config.rope_theta, "rope_parameters": {"rope_type": "default", "rope_theta": config.rope_theta}}
-    layers = {"layer_types": ["full_attention"] * config.num_hidden_layers, "hidden_act": "silu", "attention_bias": False}
-    sizes = {field.name: getattr(config, field.name) for field in dataclasses.fields(DecoderConfig)}
-    return {"model_type": "qwen3", **sizes, **rope, **layers}
+def published_decoder(config: DecoderConfig) -> dict:
+    """The keys of a decoder of full-attention layers, with both spellings of RoPE."""
+    sizes = {name.name: getattr(config, name.name) for name in dataclasses.fields(DecoderConfig) if name.name != "rope"}
+    return {**sizes, **config.rope.to_dict(), "layer_types": ["full_attention"] * config.num_hidden_layers, "hidden_act": "silu"}
 
 
-def is_drafter(raw: dict) -> bool:
-    """Whether a config.json speaks of a drafter rather than a target."""
-    return "dflash_config" in raw or any(key in raw for key in SPECULATORS_KEYS) or "DraftModel" in str(raw.get("architectures"))
+def published_windows(config: DraftConfig) -> dict:
+    """The keys that say which layers slide; none if none does."""
+    if not any(config.windows):
+        return {}
+    kinds = ["sliding_attention" if window else "full_attention" for window in config.windows]
+    size = next(window.size for window in config.windows if window)
+    return {"layer_types": kinds, "sliding_window": size, "use_sliding_window": True}
 
 
 def _decoder_fields(fields: Fields) -> dict:
     """The fields of DecoderConfig, after refusing what no decoder layer here implements."""
     if fields.get("quantization_config", None) is not None:
         raise InputError(f"{fields.where}: quantization_config is present, expected unquantised weights (float32, float16 or bfloat16)")
-    for key, supported in (("hidden_act", "silu"), ("attention_bias", False), ("use_sliding_window", False)):
-        if (found := fields.get(key, supported)) != supported:
-            raise fields.refuse(key, found, json.dumps(supported))
-    layers, layer_types = fields.integer("num_hidden_layers"), fields.get("layer_types", None)
-    full = isinstance(layer_types, list) and len(layer_types) == layers and all(kind == "full_attention" for kind in layer_types)
-    if layer_types is not None and not full:
-        raise fields.refuse("layer_types", layer_types, f'{layers} x "full_attention" (sliding layers are not supported)')
+    if (found := fields.get("hidden_act", "silu")) != "silu":
+        raise fields.refuse("hidden_act", found, '"silu"')
+    layers = fields.integer("num_hidden_layers")
+    if layers > MOST_LAYERS:
+        raise fields.refuse("num_hidden_layers", layers, f"at most {MOST_LAYERS}")
     hidden, heads = fields.integer("hidden_size"), fields.integer("num_attention_heads")
     kv_heads = fields.integer("num_key_value_heads", default=heads)
     if heads % kv_heads:
@@ -222,6 +227,7 @@ def _decoder_fields(fields: Fields) -> dict:
     head_dim = fields.integer("head_dim", default=hidden // heads)
     if head_dim % 2:
         raise fields.refuse("head_dim", head_dim, "an even number (RoPE turns pairs)")
+    positions = fields.integer("max_position_embeddings", default=32768)
     return dict(
         vocab_size=fields.integer("vocab_size"),
         hidden_size=hidden,
@@ -231,30 +237,33 @@ def _decoder_fields(fields: Fields) -> dict:
         num_key_value_heads=kv_heads,
         head_dim=head_dim,
         rms_norm_eps=fields.number("rms_norm_eps", 1e-6),
-        rope_theta=_rope_theta(fields),
-        max_position_embeddings=fields.integer("max_position_embeddings", default=32768),
+        rope=Rope.read(fields, positions),
+        max_position_embeddings=positions,
     )
 
 
-def _rope_theta(fields: Fields) -> float:
-    """The RoPE base: `rope_theta`, or `rope_parameters.rope_theta` as Transformers 5 writes it. Scaled RoPE is refused."""
-    bases = [fields.number("rope_theta")] if fields.get("rope_theta", None) is not None else []
-    for key in ("rope_parameters", "rope_scaling"):
-        parameters = fields.get(key, None)
-        if parameters is None:
-            continue
-        if not isinstance(parameters, dict):
-            raise fields.refuse(key, parameters, "an object or null")
-        kind = parameters.get("rope_type", parameters.get("type", "default"))
-        if kind != "default":
-            raise fields.refuse(f"{key}.rope_type", kind, '"default" (RoPE scaling is not supported)')
-        if parameters.get("rope_theta") is not None:
-            bases.append(Fields(parameters, f"{fields.where}: {key}").number("rope_theta"))
-    if not bases:
-        raise InputError(f"{fields.where}: rope_theta is missing, expected at the top level or in rope_parameters")
-    if len(set(bases)) > 1:
-        raise InputError(f"{fields.where}: rope_theta has the values {bases}, expected one value")
-    return bases[0]
+def _sliding_layers(fields: Fields, layers: int) -> list[bool]:
+    """Which layers slide: those that `layer_types` names, else Qwen's rule, from `max_window_layers` on if `use_sliding_window`."""
+    kinds = fields.get("layer_types", None)
+    if kinds is None:
+        first = fields.integer("max_window_layers", low=0, default=0) if fields.boolean("use_sliding_window", False) else layers
+        return [number >= first for number in range(layers)]
+    known = ("full_attention", "sliding_attention")
+    if not isinstance(kinds, list) or len(kinds) != layers or not all(kind in known for kind in kinds):
+        raise fields.refuse("layer_types", kinds, f"a list of {layers} times {' or '.join(json.dumps(kind) for kind in known)}")
+    return [kind == "sliding_attention" for kind in kinds]
+
+
+def _windows(fields: Fields, form: Format, layers: int) -> tuple[Window | None, ...]:
+    sliding = _sliding_layers(fields, layers)
+    if not any(sliding):
+        return ()
+    window = Window(
+        fields.integer("sliding_window"),
+        moves=form.window_moves,
+        causal=not fields.boolean("sliding_window_non_causal", False),
+    )
+    return tuple(window if slides else None for slides in sliding)
 
 
 def _target_layer_ids(fields: Fields, num_target_layers: int | None) -> tuple[int, ...]:
@@ -263,17 +272,20 @@ def _target_layer_ids(fields: Fields, num_target_layers: int | None) -> tuple[in
     valid = isinstance(ids, list) and ids and all(type(i) is int and 0 <= i < limit for i in ids) and len(set(ids)) == len(ids)
     if not valid:
         bound = "" if num_target_layers is None else f" below num_target_layers = {num_target_layers}"
-        raise fields.refuse("target_layer_ids", ids, f"a list of distinct layer numbers from 0{bound}")
+        stored, lowest = fields.found("target_layer_ids"), 1 if "target_layer_ids" in fields.readings else 0
+        raise fields.refuse(
+            fields.name("target_layer_ids"), next(iter(stored.values())), f"a list of distinct layer numbers from {lowest}{bound}"
+        )
     return tuple(ids)
 
 
-def _domino(fields: Fields, block_size: int) -> DominoConfig | None:
-    projector, shift_label = fields.get("projector_type", None), fields.boolean("shift_label", False)
+def _domino(fields: Fields, projector: object, block_size: int) -> DominoConfig | None:
+    shift_label = fields.boolean("shift_label", False)
     if projector not in (None, "domino", "causal_v5"):
         raise fields.refuse("projector_type", projector, '"domino" (or its legacy name "causal_v5"), or no such key')
     if projector is None:
         if shift_label:
-            raise fields.refuse("shift_label", True, 'false without projector_type "domino"')
+            raise fields.refuse(fields.name("shift_label"), True, 'false without projector_type "domino"')
         return None
     return DominoConfig(
         gru_hidden_dim=fields.integer("gru_hidden_dim"),
@@ -281,6 +293,11 @@ def _domino(fields: Fields, block_size: int) -> DominoConfig | None:
         pure_draft_prefix_len=fields.integer("pure_draft_prefix_len", low=0, high=block_size - 1, default=0),
         shift_label=shift_label,
     )
+
+
+def _target_name(fields: Fields) -> str | None:
+    name = fields.get("target_name", None)
+    return name if isinstance(name, str) else None
 
 
 def check_pair(target: TargetConfig, draft: DraftConfig, where: str = "config.json") -> None:

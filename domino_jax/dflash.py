@@ -7,6 +7,8 @@ before the block and the whole block, without causality.
     context   0 ........ length-1 | length ............ length+block_size-1   block
               cached keys, values   verified  MASK  MASK ... MASK
 
+A sliding layer (newer drafters have some) sees less of both: `visible_context` and `visible_block` are the rules.
+
 The cache holds context only. Context is never updated by the layers and skips their input norm; the block's keys and values
 are used for the pass and dropped.
 """
@@ -18,20 +20,37 @@ from jax import Array
 
 from domino_jax import layers
 from domino_jax.cache import KVCache, write
-from domino_jax.config import DraftConfig
+from domino_jax.config import DraftConfig, Window
+
+
+def visible_context(window: Window | None, length_B: Array, block_size: int, slots: int) -> Array:
+    """Which context slots the block at positions length.. sees -> boolean, broadcasts to [B, T, S]."""
+    slot_S, length_B11 = jnp.arange(slots), length_B[:, None, None]
+    committed_B1S = slot_S < length_B11
+    if window is None:
+        return committed_B1S
+    first_BT1 = length_B11 - window.size
+    if window.moves:  # a row is one of the positions in its own window
+        first_BT1 += jnp.arange(block_size)[:, None] + 1
+    return committed_B1S & (slot_S >= first_BT1)
+
+
+def visible_block(window: Window | None, block_size: int) -> Array | None:
+    """Which rows of the block a row sees -> boolean [1, T, T], or None where it sees all. The window bounds the context alone."""
+    return jnp.tri(block_size, dtype=bool)[None] if window is not None and window.causal else None
 
 
 class DFlashLayer(nnx.Module):
     """One drafter layer. Context needs keys and values but no queries, so q stands apart from the fused k and v."""
 
-    def __init__(self, config: DraftConfig, dtype: jnp.dtype, *, rngs: nnx.Rngs):
+    def __init__(self, config: DraftConfig, window: Window | None, dtype: jnp.dtype, *, rngs: nnx.Rngs):
         D, F, H = config.hidden_size, config.intermediate_size, config.head_dim
         K, G = config.num_key_value_heads, config.queries_per_kv_head
 
         def normal(*shape: int, fan_in: int) -> nnx.Param:
             return nnx.Param(fan_in**-0.5 * jax.random.normal(rngs.params(), shape, dtype))
 
-        self.config = config
+        self.config, self.window = config, window
         self.input_norm_D = nnx.Param(jnp.ones(D, dtype))
         self.q_DKGH = normal(D, K, G, H, fan_in=D)
         self.kv_DK2H = normal(D, K, 2, H, fan_in=D)
@@ -46,13 +65,13 @@ class DFlashLayer(nnx.Module):
         """Keys (normed and turned) and values of context or block rows -> two [B, T, K, H]."""
         kv_BTK2H = jnp.einsum("BTD,DKAH->BTKAH", x_BTD, self.kv_DK2H[...])
         key_BTKH = layers.rms_norm(kv_BTK2H[..., 0, :], self.k_norm_H[...], self.config.rms_norm_eps)
-        return layers.rope(key_BTKH, position_BT, self.config.rope_theta), kv_BTK2H[..., 1, :]
+        return layers.rotate(key_BTKH, position_BT, self.config.rope), kv_BTK2H[..., 1, :]
 
     def query(self, normed_BTD: Array, position_BT: Array) -> Array:
         """Queries of block rows, normed and turned -> [B, T, K, G, H]."""
         query_BTKGH = jnp.einsum("BTD,DKGH->BTKGH", normed_BTD, self.q_DKGH[...])
         query_BTKGH = layers.rms_norm(query_BTKGH, self.q_norm_H[...], self.config.rms_norm_eps)
-        return layers.rope(query_BTKGH, position_BT, self.config.rope_theta)
+        return layers.rotate(query_BTKGH, position_BT, self.config.rope)
 
     def finish(self, x_BTD: Array, mixed_BTKGH: Array) -> Array:
         """What follows attention: output projection and feed-forward, each onto the residual stream."""
@@ -70,9 +89,11 @@ class DFlashLayer(nnx.Module):
         key_BTKH, value_BTKH = self.key_value(rows_BTD, jnp.concatenate([context_slot_BT, position_BT], 1))
         key_BKSH = write(key_BKSH, key_BTKH[:, :new], context_slot_BT)
         value_BKSH = write(value_BKSH, value_BTKH[:, :new], context_slot_BT)
-        committed_B1S = jnp.arange(key_BKSH.shape[2]) < length_B[:, None, None]
+        block_size = x_BTD.shape[1]
+        seen_BTS = visible_context(self.window, length_B, block_size, key_BKSH.shape[2])
+        own_1TT = visible_block(self.window, block_size)
         block_key_BKTH, block_value_BKTH = key_BTKH[:, new:].swapaxes(1, 2), value_BTKH[:, new:].swapaxes(1, 2)
-        segments = [(key_BKSH, value_BKSH, committed_B1S), (block_key_BKTH, block_value_BKTH, None)]
+        segments = [(key_BKSH, value_BKSH, seen_BTS), (block_key_BKTH, block_value_BKTH, own_1TT)]
         mixed_BTKGH = layers.attention(self.query(normed_BTD, position_BT), segments)
         return self.finish(x_BTD, mixed_BTKGH), key_BKSH, value_BKSH
 
@@ -85,7 +106,7 @@ class DFlash(nnx.Module):
         self.config = config
         self.fc_XD = nnx.Param(XD**-0.5 * jax.random.normal(rngs.params(), (XD, D), dtype))
         self.hidden_norm_D = nnx.Param(jnp.ones(D, dtype))
-        self.layers = nnx.List([DFlashLayer(config, dtype, rngs=rngs) for _ in range(config.num_hidden_layers)])
+        self.layers = nnx.List([DFlashLayer(config, window, dtype, rngs=rngs) for window in config.windows])
         self.norm_D = nnx.Param(jnp.ones(D, dtype))
 
     def project_context(self, features: tuple[Array, ...]) -> Array:

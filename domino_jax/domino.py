@@ -28,7 +28,7 @@ class DominoHead(nnx.Module):
     """GRU and correction projector. The rows of w1_XE are z's (D of them), then the GRU state's (R)."""
 
     def __init__(self, config: DraftConfig, dtype: jnp.dtype, *, rngs: nnx.Rngs):
-        D, R, E, V = config.hidden_size, config.domino.gru_hidden_dim, config.domino.emb_dim, config.vocab_size
+        D, R, E, V = config.hidden_size, config.domino.gru_hidden_dim, config.domino.emb_dim, config.draft_vocab_size
 
         def normal(*shape: int, fan_in: int) -> nnx.Param:
             return nnx.Param(fan_in**-0.5 * jax.random.normal(rngs.params(), shape, dtype))
@@ -37,6 +37,8 @@ class DominoHead(nnx.Module):
         self.recurrent_R3R = normal(R, 3, R, fan_in=R)
         self.w1_XE = normal(D + R, E, fan_in=D + R)
         self.w2_VE = normal(V, E, fan_in=E)
+        self.bias1_E = nnx.Param(jnp.zeros(E, dtype)) if config.domino.bias else None
+        self.bias2_V = nnx.Param(jnp.zeros(V, dtype)) if config.domino.bias else None
 
     def read(self, token_BD: Array, state_BR: Array) -> Array:
         """The GRU state after one more (embedded) token, float32."""
@@ -54,17 +56,18 @@ def rollout(
     pool_size: int,
     sampling: SamplingState | None = None,
     noise_BPV: Array | None = None,
+    named=lambda choice: choice,
 ) -> Array:
     """The proposals of one block -> int32 [B, P]. `embed` maps token ids to embeddings; `prefix` proposals are uncorrected.
 
     `pool_size` 0, or the vocabulary or more, corrects over the whole vocabulary. With `sampling` tokens are drawn, with the
-    noise of their positions, instead of the largest taken.
+    noise of their positions, instead of the largest taken. Where V are a drafter's own tokens, `named` turns them into ids.
     """
     P, V = base_BPV.shape[1:]
-    prefix_BP = draw(base_BPV[:, :prefix], None if noise_BPV is None else noise_BPV[:, :prefix], sampling)
+    prefix_BP = named(draw(base_BPV[:, :prefix], None if noise_BPV is None else noise_BPV[:, :prefix], sampling))
     if prefix >= P:
         return prefix_BP
-    walk = Walk(head, embed, base_BPV, hidden_BPD, sampling, noise_BPV)
+    walk = Walk(head, embed, base_BPV, hidden_BPD, sampling, noise_BPV, named)
     carry = walk.prime(verified_B, prefix_BP)
     if not 0 < pool_size < V:
         return jnp.concatenate([prefix_BP, walk.over_vocabulary(carry, prefix, P)[1]], 1)
@@ -90,11 +93,15 @@ class Walk:
         hidden_BPD: Array,
         sampling: SamplingState | None,
         noise_BPV: Array | None,
+        named=lambda choice: choice,
     ):
         w1_hidden_DE, self.w1_state_RE = jnp.split(head.w1_XE[...], [hidden_BPD.shape[-1]])
         self.head, self.embed, self.base_BPV, self.sampling, self.noise_BPV = head, embed, base_BPV, sampling, noise_BPV
+        self.named = named
         # z's part of W1 for all positions at once. Float32 from here on: correction sums are never rounded to the model's dtype.
         self.hidden_BPE = jnp.einsum("BPD,DE->BPE", hidden_BPD, w1_hidden_DE, preferred_element_type=jnp.float32)
+        if head.bias1_E is not None:
+            self.hidden_BPE += head.bias1_E[...]
 
     def prime(self, verified_B: Array, prefix_BP: Array) -> tuple[Array, Array]:
         state_BR = jnp.zeros((verified_B.shape[0], self.w1_state_RE.shape[0]), jnp.float32)
@@ -111,20 +118,20 @@ class Walk:
 
     def over_vocabulary(self, carry: tuple[Array, Array], start: int, stop: int) -> tuple[tuple[Array, Array], Array]:
         """Proposals start..stop-1, each corrected over the whole vocabulary -> (carry, int32 [B, stop - start])."""
-        w2_VE = self.head.w2_VE[...]
+        w2_VE, bias2_V = self.head.w2_VE[...], 0 if self.head.bias2_V is None else self.head.bias2_V[...]
 
         def correct(inner_BE):
-            return jnp.einsum("BE,VE->BV", inner_BE, w2_VE, preferred_element_type=jnp.float32)
+            return jnp.einsum("BE,VE->BV", inner_BE, w2_VE, preferred_element_type=jnp.float32) + bias2_V
 
         noise_BPV = None if self.noise_BPV is None else self.noise_BPV[:, start:stop]
         return self._scan(carry, start, stop, self.base_BPV[:, start:stop], noise_BPV, correct)
 
     def over_pool(self, carry: tuple[Array, Array], start: int, stop: int, pool_BC: Array) -> tuple[tuple[Array, Array], Array]:
         """The same, choosing among each row's pool. Its ids ascend, so a tie goes to the lowest."""
-        w2_BCE = self.head.w2_VE[...][pool_BC]
+        w2_BCE, bias2_BC = self.head.w2_VE[...][pool_BC], 0 if self.head.bias2_V is None else self.head.bias2_V[...][pool_BC]
 
         def correct(inner_BE):
-            return jnp.einsum("BE,BCE->BC", inner_BE, w2_BCE, preferred_element_type=jnp.float32)
+            return jnp.einsum("BE,BCE->BC", inner_BE, w2_BCE, preferred_element_type=jnp.float32) + bias2_BC
 
         def of_pool(a_BPV):
             return None if a_BPV is None else jnp.take_along_axis(a_BPV[:, start:stop], pool_BC[:, None], -1)
@@ -132,7 +139,7 @@ class Walk:
         return self._scan(carry, start, stop, of_pool(self.base_BPV), of_pool(self.noise_BPV), correct, pool_BC)
 
     def _scan(self, carry, start: int, stop: int, base_BPC: Array, noise_BPC: Array | None, correct, pool_BC: Array | None = None):
-        """The feedback: read the newest token, correct the next position's logits, choose. `pool_BC` turns a choice into an id."""
+        """The feedback: read the newest token, correct the next position's logits, choose. `pool_BC` turns a choice into one of the V."""
 
         def step(carry, at):
             (state_BR, token_B), (base_BC, hidden_BE, noise_BC) = carry, at
@@ -141,6 +148,7 @@ class Walk:
             token_B = draw(logits_BC[:, None], None if noise_BC is None else noise_BC[:, None], self.sampling)[:, 0]
             if pool_BC is not None:
                 token_B = jnp.take_along_axis(pool_BC, token_B[:, None], -1)[:, 0]
+            token_B = self.named(token_B)
             return (state_BR, token_B), token_B
 
         along_P = jax.tree.map(lambda a: a.swapaxes(0, 1), (base_BPC, self.hidden_BPE[:, start:stop], noise_BPC))

@@ -14,6 +14,7 @@ from domino_jax.domino import DominoHead
 from domino_jax.errors import InputError
 from domino_jax.sampling import SamplingState, draw, noise
 from domino_jax.target import Embedder
+from domino_jax.vocabulary import Vocabulary
 
 DEFAULT_POOL_SIZE = 2048
 
@@ -69,6 +70,7 @@ class BlockDrafter(nnx.Module):
             raise InputError(f"pool_size is {pool_size}, expected 0 (the full vocabulary) or more")
         self.backbone = DFlash(config, dtype, rngs=rngs)
         self.head = DominoHead(config, dtype, rngs=rngs) if config.domino else None
+        self.vocabulary = Vocabulary(config, dtype, rngs=rngs)
 
     def allocate(self, batch: int, capacity: int, dtype: jnp.dtype) -> KVCache:
         return cache.allocate(self.config, batch, capacity, dtype)
@@ -78,19 +80,23 @@ class BlockDrafter(nnx.Module):
         return cache.with_row(row, self.backbone.write_context(features, slot_1T, one))
 
     def propose(self, embedder, cache, features, slot_BT, length_B, verified_B, sampling=None):
-        config, P = self.config, self.num_proposals
+        config, P, vocabulary = self.config, self.num_proposals, self.vocabulary
+
+        def embed(tokens):
+            return vocabulary.encode(embedder, tokens)
+
         masks_BT = jnp.full((verified_B.shape[0], config.block_size - 1), config.mask_token_id, jnp.int32)
-        block_BTD = embedder.encode(jnp.concatenate([verified_B[:, None], masks_BT], 1))
+        block_BTD = embed(jnp.concatenate([verified_B[:, None], masks_BT], 1))
         hidden_BTD, cache = self.backbone.block(block_BTD, features, slot_BT, length_B, cache)
         hidden_BPD = hidden_BTD[:, config.first_row : config.first_row + P]
-        base_BPV, noise_BPV = embedder.decode(hidden_BPD), None
+        base_BPU, noise_BPU = vocabulary.decode(embedder, hidden_BPD), None
         if sampling is not None:
-            noise_BPV = noise(sampling, length_B[:, None] + 1 + jnp.arange(P), config.vocab_size)
+            noise_BPU = vocabulary.of_drafter(noise(sampling, length_B[:, None] + 1 + jnp.arange(P), config.vocab_size))
         if self.head is None:
-            return draw(base_BPV, noise_BPV, sampling), cache
+            return vocabulary.named(draw(base_BPU, noise_BPU, sampling)), cache
         prefix, pool = config.domino.pure_draft_prefix_len, self.pool_size
-        proposals_BP = domino.rollout(self.head, embedder.encode, base_BPV, hidden_BPD, verified_B, prefix, pool, sampling, noise_BPV)
-        return proposals_BP, cache
+        walked = (embed, base_BPU, hidden_BPD, verified_B, prefix, pool, sampling, noise_BPU, vocabulary.named)
+        return domino.rollout(self.head, *walked), cache
 
 
 class ScriptedDrafter(nnx.Module):

@@ -135,7 +135,7 @@ class Engine:
         exact and the other options are those of `stream`; they hold for all its turns.
         """
         if max_context is None:
-            max_context = min(DEFAULT_SESSION_CONTEXT, *(config.max_position_embeddings for config in self.models.configs))
+            max_context = min(DEFAULT_SESSION_CONTEXT, *(config.context for config in self.models.configs))
         made = Options(**{**options, "max_context": max_context, "batch_size": 1})
         longest = Prompt((0,), max_new_tokens=max_context - 1)  # whatever a turn may be, its programs are this one's
         return Session(self._run(self.models.plan([longest], made), exact), self.models, made, self.text)
@@ -244,8 +244,7 @@ def open_pair(
         options = {"num_proposals": num_proposals, "pool_size": pool_size}
         check_pair(opened.config, opened_draft.config, str(opened_draft.directory / "config.json"))
         num_proposals = checkpoint.abstract(opened_draft.config, **options).num_proposals  # refuses numbers out of range
-        if checkpoint.shared_tensors(opened_draft):
-            checkpoint.check_shared(opened_draft, checkpoint.read_embedder(opened))
+        opened_draft = checkpoint.share(opened_draft, opened)
     text = Text.load(opened.directory)
     return Pair(opened, opened_draft, resolved, text, stop_ids(opened.directory, text), num_proposals or DEFAULT_CHECK_PROPOSALS, options)
 

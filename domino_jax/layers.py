@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from domino_jax.rope import Rope
+
 MASKED = -1e30  # finite: a row of nothing but masked scores must not become NaN
 
 
@@ -30,13 +32,12 @@ def rms_norm(x: Array, weight: Array, eps: float) -> Array:
     return normed.astype(x.dtype) * weight
 
 
-def rope(x: Array, position_BT: Array, theta: float) -> Array:
-    """Rotates the two halves of each head by position · theta^(-2i/H). x is [B, T, ..., H]."""
-    half = x.shape[-1] // 2
-    frequency = theta ** (-jnp.arange(half, dtype=jnp.float32) / half)
-    angle = position_BT.astype(jnp.float32)[..., None] * frequency
-    angle = angle.reshape(*position_BT.shape, *(1,) * (x.ndim - 3), half)
-    cos, sin = jnp.cos(angle), jnp.sin(angle)
+def rotate(x: Array, position_BT: Array, rope: Rope) -> Array:
+    """Rotates the two halves of each head by position · rate, pair by pair. x is [B, T, ..., H]."""
+    rate = jnp.asarray(rope.rates(x.shape[-1]), jnp.float32)
+    angle = position_BT.astype(jnp.float32)[..., None] * rate
+    angle = angle.reshape(*position_BT.shape, *(1,) * (x.ndim - 3), len(rate))
+    cos, sin = jnp.cos(angle) * rope.magnitude, jnp.sin(angle) * rope.magnitude
     low, high = jnp.split(x.astype(jnp.float32), 2, -1)
     return jnp.concatenate([low * cos - high * sin, high * cos + low * sin], -1).astype(x.dtype)
 

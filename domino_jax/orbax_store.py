@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from domino_jax.config import read_json
 from domino_jax.errors import InputError
-from domino_jax.tensors import Row
+from domino_jax.fields import read_json
+from domino_jax.tensors import Row, cast
 
 ARRAYS, MANIFEST = "arrays", "checkpoint.json"
 FORMAT = 1
@@ -64,7 +64,7 @@ class OrbaxDirectory:
                 raise InputError(f"{self.directory / ARRAYS}: cannot be read ({reason}), expected what {MANIFEST} lists") from error
             for name in names:
                 array = arrays.pop(name)
-                yield name, array if dtype is None else array.astype(dtype)
+                yield name, cast(array, dtype)
 
 
 def save(directory: Path, parameters: Iterable[tuple[str, Array]]) -> None:

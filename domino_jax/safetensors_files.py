@@ -12,12 +12,15 @@ import safetensors.numpy
 from jax import Array
 
 from domino_jax import directories
-from domino_jax.config import DraftConfig, TargetConfig, read_json
+from domino_jax.config import DraftConfig, TargetConfig
 from domino_jax.errors import InputError
-from domino_jax.tensors import Row
+from domino_jax.fields import read_json
+from domino_jax.tensors import DRAFT_TO_TARGET, HEAD_PREFIXES, HEAD_TENSORS, IN_DRAFT, Row, cast
 
 INDEX = "model.safetensors.index.json"
 FLOATS = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": jnp.bfloat16}
+HEAD_MODULES = tuple({name.partition(".")[0] + "." for name in HEAD_TENSORS})
+INTEGERS = {"I64": np.int64, "I32": np.int32, "BOOL": np.bool_}  # of the tables of a reduced vocabulary
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,9 @@ class Tensor:
 
 
 class SafetensorsDirectory:
-    """Names come without the `model.` prefix, which either all tensors carry (a language model's head apart) or none."""
+    """Names come bare: without the `model.` prefix, which either all tensors carry (a language model's head apart) or none, and without
+    the prefix that some formats give the Domino head.
+    """
 
     format = "safetensors"
 
@@ -44,7 +49,7 @@ class SafetensorsDirectory:
                     raise InputError(f"{path}: holds {name}, which {tensors[name].file} holds too, expected it once")
                 tensors[name] = tensor
         self.tensors = {bare: tensors[name] for name, bare in _bare_names(directory, tensors).items()}
-        if len(self.tensors) < len(tensors):  # only the head may stand without the prefix, so only it can stand twice
+        if len(self.tensors) < len(tensors):  # only the language model's head may stand without the prefix, so only it can stand twice
             raise InputError(f'{directory}: holds lm_head.weight with and without the "model." prefix, expected it once')
 
     @property
@@ -64,7 +69,7 @@ class SafetensorsDirectory:
     def parameters(self, rows: list[Row], dtype: jnp.dtype | None) -> Iterator[tuple[str, Array]]:
         """(module path, array) of each row, packed on the device and cast to `dtype` (None: as stored)."""
         for row in rows:
-            yield row.parameter, row.pack(*(jnp.asarray(self.read(name), dtype) for name in row.sources))
+            yield row.parameter, row.pack(*(cast(jnp.asarray(self.read(name)), dtype) for name in row.sources))
 
 
 def save(directory: Path, config: TargetConfig | DraftConfig, rows: list[Row], parameters: Mapping[str, Array], dtype: jnp.dtype) -> None:
@@ -90,7 +95,7 @@ def first_quantised(directory: Path) -> str:
         with suppress(safetensors.SafetensorError, OSError), safetensors.safe_open(path, framework="numpy") as file:
             dtypes = {name: file.get_slice(name).get_dtype() for name in sorted(file.keys())}
             for name, dtype in dtypes.items():
-                if dtype not in FLOATS:
+                if dtype not in _readable(name):
                     return f" and {name} is {dtype}"
     return ""
 
@@ -126,11 +131,10 @@ def _header(path: Path, held: set[str] | None) -> dict[str, Tensor]:
         with safetensors.safe_open(path, framework="numpy") as file:
             for name in sorted(file.keys()):
                 view = file.get_slice(name)
-                if view.get_dtype() not in FLOATS:
-                    raise InputError(
-                        f"{path}: {name} is {view.get_dtype()}, expected {', '.join(FLOATS)} (quantised weights are not supported)"
-                    )
-                tensors[name] = Tensor(path, name, tuple(view.get_shape()), np.dtype(FLOATS[view.get_dtype()]))
+                stored, readable = view.get_dtype(), _readable(name)
+                if stored not in readable:
+                    raise InputError(f"{path}: {name} is {stored}, expected {', '.join(readable)} (quantised weights are not supported)")
+                tensors[name] = Tensor(path, name, tuple(view.get_shape()), np.dtype(readable[stored]))
     except (safetensors.SafetensorError, OSError) as error:
         raise InputError(f"{path}: cannot be read ({error}), expected {expected}") from None
     if held is not None and held - tensors.keys():
@@ -138,13 +142,29 @@ def _header(path: Path, held: set[str] | None) -> dict[str, Tensor]:
     return tensors
 
 
+def _readable(name: str) -> dict[str, type]:
+    return INTEGERS if name.rpartition(".")[2] in (DRAFT_TO_TARGET, IN_DRAFT) else FLOATS
+
+
 def _bare_names(directory: Path, names: Iterable[str]) -> dict[str, str]:
-    """Stored name -> name without the `model.` prefix. The prefix is on all tensors or on none."""
+    """Stored name -> bare name. A prefix is on all tensors that it may stand before, or on none."""
     body = [name for name in names if name != "lm_head.weight"]
-    prefixed = [name for name in body if name.startswith("model.")]
-    if not prefixed:
-        return {name: name for name in names}
-    if len(prefixed) < len(body):
-        odd = sorted(set(body) - set(prefixed))[0]
-        raise InputError(f'{directory}: {odd} has no "model." prefix but {prefixed[0]} has, expected the prefix on all tensors or on none')
-    return {name: name.removeprefix("model.") for name in names}
+    bare = dict.fromkeys(names, "model.") if _prefixed(directory, body, "model.") else dict.fromkeys(names, "")
+    bare = {name: name.removeprefix(prefix) for name, prefix in bare.items()}
+    for prefix in HEAD_PREFIXES:
+        head = [name for name in bare.values() if name.removeprefix(prefix).startswith(HEAD_MODULES)]
+        if _prefixed(directory, head, prefix):
+            bare = {stored: name.removeprefix(prefix) for stored, name in bare.items()}
+    return bare
+
+
+def _prefixed(directory: Path, names: list[str], prefix: str) -> bool:
+    """Whether these tensors carry the prefix. Raises InputError if some do and some do not."""
+    carrying = [name for name in names if name.startswith(prefix)]
+    if carrying and len(carrying) < len(names):
+        odd = sorted(set(names) - set(carrying))[0]
+        raise InputError(
+            f'{directory}: {odd} has no "{prefix}" prefix but {carrying[0]} has, expected the prefix on all '
+            f"{'' if prefix == 'model.' else 'head '}tensors or on none"
+        )
+    return bool(carrying)

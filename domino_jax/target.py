@@ -1,4 +1,4 @@
-"""The target model: Qwen3, dense. Its forward pass also returns the residual stream after every layer.
+"""The target model: a dense Qwen3, Qwen2.5 or Llama 3. Its forward pass also returns the residual stream after every layer.
 
 A drafter reads the residual stream of a few layers. All of them are returned, and whoever drafts picks its own, so the
 compiled program is the same for every drafter and for none, and so is every bit it computes.
@@ -48,9 +48,11 @@ class TargetLayer(nnx.Module):
         self.config = config
         self.input_norm_D = nnx.Param(jnp.ones(D, dtype))
         self.qkv_DKXH = normal(D, K, G + 2, H, fan_in=D)
-        self.q_norm_H = nnx.Param(jnp.ones(H, dtype))
-        self.k_norm_H = nnx.Param(jnp.ones(H, dtype))
+        self.qkv_bias_KXH = nnx.Param(jnp.zeros((K, G + 2, H), dtype)) if config.qkv_bias else None
+        self.q_norm_H = nnx.Param(jnp.ones(H, dtype)) if config.qk_norm else None
+        self.k_norm_H = nnx.Param(jnp.ones(H, dtype)) if config.qk_norm else None
         self.out_KGHD = normal(K, G, H, D, fan_in=K * G * H * branches)
+        self.out_bias_D = nnx.Param(jnp.zeros(D, dtype)) if config.out_bias else None
         self.post_norm_D = nnx.Param(jnp.ones(D, dtype))
         self.gate_up_D2F = normal(D, 2, F, fan_in=D)
         self.down_FD = normal(F, D, fan_in=F * branches)
@@ -61,25 +63,31 @@ class TargetLayer(nnx.Module):
         G = config.queries_per_kv_head
         normed_BTD = layers.rms_norm(x_BTD, self.input_norm_D[...], eps)
         qkv_BTKXH = jnp.einsum("BTD,DKXH->BTKXH", normed_BTD, self.qkv_DKXH[...])
-        query_BTKGH = layers.rms_norm(qkv_BTKXH[..., :G, :], self.q_norm_H[...], eps)
-        key_BTKH = layers.rms_norm(qkv_BTKXH[..., G, :], self.k_norm_H[...], eps)
-        key_BKSH = write(key_BKSH, layers.rope(key_BTKH, position_BT, config.rope_theta), slot_BT)
+        if config.qkv_bias:
+            qkv_BTKXH += self.qkv_bias_KXH[...]
+        query_BTKGH, key_BTKH = qkv_BTKXH[..., :G, :], qkv_BTKXH[..., G, :]
+        if config.qk_norm:
+            query_BTKGH = layers.rms_norm(query_BTKGH, self.q_norm_H[...], eps)
+            key_BTKH = layers.rms_norm(key_BTKH, self.k_norm_H[...], eps)
+        key_BKSH = write(key_BKSH, layers.rotate(key_BTKH, position_BT, config.rope), slot_BT)
         # Zero times NaN is NaN: a value that is not finite would reach every row of the block through its mask. It is kept from the
         # others and marks its own position, where it counts if the token is accepted: no proposal can spoil a position before it.
         value_BTKH = qkv_BTKXH[..., G + 1, :]
         finite_BT11 = jnp.isfinite(value_BTKH).all((-2, -1), keepdims=True)
         value_BKSH = write(value_BKSH, jnp.where(finite_BT11, value_BTKH, 0), slot_BT)
         visible_BTS = jnp.arange(key_BKSH.shape[2]) <= slot_BT[..., None]
-        query_BTKGH = layers.rope(query_BTKGH, position_BT, config.rope_theta)
+        query_BTKGH = layers.rotate(query_BTKGH, position_BT, config.rope)
         mixed_BTKGH = layers.attention(query_BTKGH, [(key_BKSH, value_BKSH, visible_BTS)])
         x_BTD = x_BTD + jnp.einsum("BTKGH,KGHD->BTD", mixed_BTKGH, self.out_KGHD[...])
+        if config.out_bias:
+            x_BTD += self.out_bias_D[...]
         x_BTD = jnp.where(finite_BT11[..., 0], x_BTD, jnp.nan)
         normed_BTD = layers.rms_norm(x_BTD, self.post_norm_D[...], eps)
         return x_BTD + layers.swiglu(normed_BTD, self.gate_up_D2F[...], self.down_FD[...]), key_BKSH, value_BKSH
 
 
 class Target(nnx.Module):
-    """Qwen3: embedder, layers, final norm. `rngs` draws random weights; a checkpoint replaces them leaf by leaf."""
+    """Embedder, layers, final norm. `rngs` draws random weights; a checkpoint replaces them leaf by leaf."""
 
     def __init__(self, config: TargetConfig, dtype: jnp.dtype, *, rngs: nnx.Rngs):
         self.config = config

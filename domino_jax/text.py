@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tokenizers.decoders import DecodeStream
 
-from domino_jax.config import Fields, read_json
 from domino_jax.errors import InputError
+from domino_jax.fields import Fields, read_json
 
 
 class Text:

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from domino_jax import layers
+from domino_jax.rope import Rope
 from tests import reference
 
 rng = np.random.default_rng(0)
@@ -27,7 +28,7 @@ def test_rms_norm_rounds_before_the_weight():
 
 def test_rope_by_absolute_position():
     x, position = rng.normal(size=(2, 3, 4, 16)), np.array([[0, 1, 2], [70, 500, 3000]])
-    ours = layers.rope(jnp.array(x, jnp.float32), jnp.array(position), 10000.0)
+    ours = layers.rotate(jnp.array(x, jnp.float32), jnp.array(position), Rope(10000.0))
     for row in range(2):
         np.testing.assert_allclose(ours[row], reference.rope(x[row], position[row], 10000.0), atol=1e-3 if row else 1e-5)
 

@@ -10,11 +10,13 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FLOORS = [
     {"errors", "order"},
-    {"filters"},
-    {"config", "directories", "events", "sampling"},
+    {"filters", "fields"},
+    {"rope", "formats", "directories", "events", "sampling"},
+    {"config"},
     {"layers", "cache", "answers", "text", "capacity", "pool", "verify"},
     {"memory", "target", "dflash", "domino", "tensors", "prompts", "printers", "bar", "plot", "statistics", "cli"},
-    {"drafter", "safetensors_files", "orbax_store"},
+    {"vocabulary", "safetensors_files", "orbax_store"},
+    {"drafter"},
     {"programs", "checkpoint", "plan"},
     {"row"},
     {"loop"},

@@ -16,6 +16,7 @@ from domino_jax import cache, checkpoint, cli, safetensors_files
 from domino_jax.config import TargetConfig
 from domino_jax.demo import corpus
 from domino_jax.engine import DTYPES
+from domino_jax.rope import Rope
 from domino_jax.target import Target
 from domino_jax.tensors import target_rows
 from domino_jax.train import run
@@ -27,7 +28,7 @@ from domino_jax.train.run import State
 
 CONFIG = TargetConfig(
     vocab_size=4160, hidden_size=256, intermediate_size=512, num_hidden_layers=8, num_attention_heads=4, num_key_value_heads=2,
-    head_dim=64, rms_norm_eps=1e-6, rope_theta=10000.0, max_position_embeddings=2048, tie_word_embeddings=True,
+    head_dim=64, rms_norm_eps=1e-6, rope=Rope(10000.0), max_position_embeddings=2048, tie_word_embeddings=True,
 )  # fmt: skip
 OPTIMIZATION = Optimization(learning_rate=2e-3, warmup_ratio=0.03, final_ratio=0.02, weight_decay=0.1)
 MAX_LENGTH = 272

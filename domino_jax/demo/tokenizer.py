@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from domino_jax import cli
-from domino_jax.config import read_json
 from domino_jax.errors import InputError
+from domino_jax.fields import read_json
 
 SIZE = 4096
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")

@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import jax
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from domino_jax import checkpoint, cli, safetensors_files
-from domino_jax.config import DominoConfig, DraftConfig, TargetConfig, check_pair
+from domino_jax.config import DecoderConfig, DominoConfig, DraftConfig, TargetConfig, check_pair
 from domino_jax.engine import DTYPES, resolve_dtype
 from domino_jax.errors import InputError
 from domino_jax.tensors import draft_rows
@@ -112,7 +112,7 @@ def drafter_config(arguments, target: TargetConfig) -> DraftConfig:
     """The shape asked for, its width and heads the target's. Raises InputError as for a config.json that says the same."""
     words = arguments.target_layer_ids
     ids = spread(arguments.layers, target.num_hidden_layers) if words is None else layer_ids(words)
-    decoder = {name: value for name, value in asdict(target).items() if name != "tie_word_embeddings"}
+    decoder = {field.name: getattr(target, field.name) for field in fields(DecoderConfig)}
     domino = None
     if arguments.projector == "domino":
         domino = DominoConfig(arguments.gru_hidden_dim, arguments.emb_dim, arguments.prefix_len, not arguments.unshifted)
@@ -127,10 +127,13 @@ def drafter_config(arguments, target: TargetConfig) -> DraftConfig:
     return DraftConfig.from_dict(config.to_dict(), "the drafter asked for")
 
 
-def warm_start(arguments, target: TargetConfig) -> tuple[DraftConfig, dict[str, jax.Array]]:
+def warm_start(arguments, target: checkpoint.Checkpoint) -> tuple[DraftConfig, dict[str, jax.Array]]:
     """Shape and weights of `--init`. Its labels must lie as asked: a DFlash backbone is one token off for a shifted Domino."""
     opened = checkpoint.open_draft(arguments.init)
-    check_pair(target, opened.config, str(opened.directory / "config.json"))
+    check_pair(target.config, opened.config, str(opened.directory / "config.json"))
+    opened = checkpoint.share(opened, target)
+    if opened.config.own_embedding or opened.config.own_head:
+        raise InputError(f"--init {arguments.init} has an embedding or a head of its own, expected a drafter that shares the target's")
     if opened.config.kind != arguments.projector:
         raise InputError(f"--init {arguments.init} is a {opened.config.kind} drafter, expected --projector {opened.config.kind}")
     shifted = opened.config.first_row == 0
@@ -171,7 +174,7 @@ def command(argv: Sequence[str] | None) -> int:
     dtype = resolve_dtype(arguments.dtype)
     opened = checkpoint.open_target(arguments.target)
     if arguments.init:
-        config, parameters = warm_start(arguments, opened.config)
+        config, parameters = warm_start(arguments, opened)
     else:
         config = drafter_config(arguments, opened.config)
         check_pair(opened.config, config, "the drafter asked for")

@@ -18,9 +18,10 @@ import safetensors
 import safetensors.numpy
 
 from domino_jax import checkpoint, cli
-from domino_jax.config import DraftConfig, read_json
+from domino_jax.config import DraftConfig
 from domino_jax.engine import DTYPES, resolve_dtype
 from domino_jax.errors import InputError
+from domino_jax.fields import read_json
 from domino_jax.text import Text, stop_ids
 from domino_jax.train.data import Batches, read_examples
 from domino_jax.train.drafters import capture

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from domino_jax import layers
-from domino_jax.dflash import DFlash, DFlashLayer
+from domino_jax.dflash import DFlash, DFlashLayer, visible_block, visible_context
 from domino_jax.domino import DominoHead
 from domino_jax.drafter import BlockDrafter
 from domino_jax.layers import MASKED
@@ -94,7 +94,7 @@ def context_keys_values(backbone: DFlash, features: tuple[Array, ...]) -> list[t
 
 
 def _block_layer(layer: DFlashLayer, x_RTD: Array, position_RT: Array, context: tuple[Array, Array]) -> Array:
-    """One layer over all blocks. Rows R = B · A are blocks; a row sees context *before* its anchor and its own block, both ways."""
+    """One layer over all blocks. Rows R = B · A are blocks; a row sees context *before* its anchor and its own block, as in decoding."""
     key_BKSH, value_BKSH = context
     B, K, S, H = key_BKSH.shape
     R, T = position_RT.shape
@@ -105,9 +105,11 @@ def _block_layer(layer: DFlashLayer, x_RTD: Array, position_RT: Array, context: 
     key_BATKH, value_BATKH = (a.reshape(B, R // B, T, K, H) for a in (key_RTKH, value_RTKH))
     scale, wide = H**-0.5, dict(preferred_element_type=jnp.float32)
     seen = jnp.einsum("BATKGH,BKSH->BKGATS", query_BATKGH, key_BKSH, **wide) * scale
-    before_BAS = jnp.arange(S) < position_RT[:, 0].reshape(B, -1, 1)
-    seen = jnp.where(before_BAS[:, None, None, :, None], seen, MASKED)
+    visible_RTS = visible_context(layer.window, position_RT[:, 0], T, S)
+    seen = jnp.where(visible_RTS.reshape(B, R // B, -1, S)[:, None, None], seen, MASKED)
     own = jnp.einsum("BATKGH,BAUKH->BKGATU", query_BATKGH, key_BATKH, **wide) * scale
+    if (visible_1TT := visible_block(layer.window, T)) is not None:
+        own = jnp.where(visible_1TT, own, MASKED)
     weights = jax.nn.softmax(jnp.concatenate([seen, own], -1), -1).astype(x_RTD.dtype)
     mixed = jnp.einsum("BKGATS,BKSH->BATKGH", weights[..., :S], value_BKSH, **wide)
     mixed += jnp.einsum("BKGATU,BAUKH->BATKGH", weights[..., S:], value_BATKH, **wide)
