@@ -166,7 +166,7 @@ def pair_sweep(arguments) -> tuple[dict, Iterator[Cell]]:
     for pair in pairs:
         for case in cases:
             pair.plan(case.asked, batch_size=case.slots, max_context=case.max_context)
-    engine = pairs[0].load(cli.progress("loading"))
+    engine = pairs[0].load(cli.transfer("loading"))
     drafters = [checkpoint.load(pair.draft, pair.dtype, **pair.options) for pair in pairs if pair.draft]
     modes: Modes = {TARGET_ONLY: lambda engine, case: None}
     for drafter, path in zip(drafters, drafts, strict=True):

@@ -4,6 +4,7 @@ Opening reads configs and headers only and settles everything that can be refuse
 device as it comes, cast on the way, so memory stays near one copy of the weights.
 """
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,6 +51,12 @@ class Checkpoint:
     def stored_dtypes(self) -> list[str]:
         return sorted({dtype.name for dtype in self.source.dtypes.values()})
 
+    def bytes(self, dtype: jnp.dtype | None = None) -> int:
+        """What all parameters take in `dtype` (None: as stored)."""
+        shapes, dtypes = self.source.shapes, self.source.dtypes
+        held = [name for row in self.rows for name in ((row.parameter,) if row.parameter in shapes else row.sources)]
+        return sum(math.prod(shapes[name]) * jnp.dtype(dtype or dtypes[name]).itemsize for name in held)
+
     def parameters(self, dtype: jnp.dtype | None = None) -> Iterator[tuple[str, Array]]:
         """(module path, array) one after the other, cast to `dtype` (None: as stored)."""
         return self.source.parameters(self.rows, dtype)
@@ -58,8 +65,13 @@ class Checkpoint:
 def locate(name: str | Path) -> Path:
     """The local directory of a checkpoint; a hub id (`owner/name`) that is no local directory is fetched."""
     path = Path(os.path.expanduser(name))  # Path's own raises for a user who does not exist
-    if path.is_dir():
+    try:
+        os.listdir(path)
         return path
+    except PermissionError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}), expected a checkpoint directory") from None
+    except OSError:
+        pass
     if path.exists():
         raise InputError(f"{path}: is a file, expected a checkpoint directory")
     if not HUB_ID.fullmatch(str(name)):
@@ -208,8 +220,9 @@ def load(
     progress: Callable[[Iterable, int], Iterable] = lambda items, total: items,
     **options,
 ) -> Target | BlockDrafter:
-    """The module with its weights on the default device, in `dtype`. `progress` wraps the iteration over parameters."""
-    return assemble(abstract(checkpoint.config, dtype, **options), dict(progress(checkpoint.parameters(dtype), len(checkpoint.rows))))
+    """The module with its weights on the default device, in `dtype`. `progress` wraps the parameters and is told their bytes."""
+    parameters = dict(progress(checkpoint.parameters(dtype), checkpoint.bytes(dtype)))
+    return assemble(abstract(checkpoint.config, dtype, **options), parameters)
 
 
 def shared_tensors(draft: Checkpoint) -> list[str]:

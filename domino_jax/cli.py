@@ -64,6 +64,19 @@ def progress(label: str) -> Callable[[Iterable, int], Iterable]:
     return lambda items, total: tqdm(items, desc=label, total=total, leave=False, disable=None, file=sys.stderr)
 
 
+def transfer(label: str) -> Callable[[Iterable, int], Iterator]:
+    """The same over (name, array) pairs, counting bytes, with the time left."""
+
+    def bar(items: Iterable, total: int) -> Iterator:
+        options = dict(unit="B", unit_scale=True, unit_divisor=1000)
+        with tqdm(desc=label, total=total, leave=False, disable=None, file=sys.stderr, **options) as counted:
+            for name, array in items:
+                yield name, array
+                counted.update(array.nbytes)
+
+    return bar
+
+
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
     """SIGTERM raises KeyboardInterrupt as SIGINT does, unless whoever started or called this handles it otherwise; and none is lost."""

@@ -1,5 +1,7 @@
 """Directories that are complete or not there."""
 
+import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -8,10 +10,15 @@ from pathlib import Path
 
 from domino_jax.errors import InputError
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 @contextmanager
-def built(out: Path) -> Iterator[Path]:
-    """A directory to fill, beside `out`; it takes the place of `out` if the block ends well, and is gone if it does not."""
+def built(out: Path, replace: bool) -> Iterator[Path]:
+    """A directory to fill, beside `out`; it becomes `out` if the block ends well, and is gone if it does not.
+
+    Raises InputError where it cannot be made, where the disk is full, and where `out` exists in the end and is not to be replaced.
+    """
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
@@ -20,9 +27,32 @@ def built(out: Path) -> Iterator[Path]:
     try:
         yield building
         building.chmod(0o755)
-        _replace(building, out)
+        if replace:
+            _replace(building, out)
+        else:
+            _become(building, out)
+    except Exception as error:
+        if (reason := _no_room(error)) is None:
+            raise
+        raise InputError(f"{out}: cannot be written ({reason}), expected room for all of it; nothing was left behind") from error
     finally:
         shutil.rmtree(building, ignore_errors=True)
+
+
+def _become(building: Path, out: Path) -> None:
+    try:
+        building.rename(out)
+    except OSError:
+        if not out.exists():
+            raise
+        raise InputError(f"{out}: was made by another process meanwhile, expected a new directory") from None
+
+
+def _no_room(error: Exception) -> str | None:
+    """What a full disk said; libraries wrap it in errors of their own."""
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return error.strerror
+    return next((reason for reason in map(os.strerror, NO_ROOM) if reason in str(error)), None)
 
 
 def _replace(building: Path, out: Path) -> None:

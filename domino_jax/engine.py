@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from domino_jax import checkpoint, programs
+from domino_jax import checkpoint, pairing, programs
 from domino_jax.config import DraftConfig, TargetConfig, check_pair
 from domino_jax.drafter import DEFAULT_POOL_SIZE, BlockDrafter, Drafter
 from domino_jax.errors import InputError
@@ -223,7 +223,7 @@ class Pair:
         return Models(*configs, self.num_proposals, self.stop_ids, self.text is not None, self.dtype, weights)
 
     def load(self, progress: Callable = lambda items, total: items) -> Engine:
-        """`progress` wraps the iteration over each checkpoint's parameters, as tqdm does."""
+        """`progress` wraps the iteration over each checkpoint's parameters, pairs of name and array; it is told their bytes."""
         target = checkpoint.load(self.target, self.dtype, progress)
         drafter = checkpoint.load(self.draft, self.dtype, progress, **self.options) if self.draft else None
         return Engine(target, drafter, self.dtype, self.text, self.stop_ids, self.num_proposals)
@@ -245,6 +245,7 @@ def open_pair(
         check_pair(opened.config, opened_draft.config, str(opened_draft.directory / "config.json"))
         num_proposals = checkpoint.abstract(opened_draft.config, **options).num_proposals  # refuses numbers out of range
         opened_draft = checkpoint.share(opened_draft, opened)
+        opened_draft = dataclasses.replace(opened_draft, notes=opened_draft.notes + pairing.suspicions(opened, opened_draft))
     text = Text.load(opened.directory)
     return Pair(opened, opened_draft, resolved, text, stop_ids(opened.directory, text), num_proposals or DEFAULT_CHECK_PROPOSALS, options)
 

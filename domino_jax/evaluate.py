@@ -191,7 +191,7 @@ def command(argv: Sequence[str] | None) -> int:
         pair.plan(asked, max_new_tokens=arguments.max_new_tokens)
     options = {"max_new_tokens": arguments.max_new_tokens, "batch_size": arguments.batch_size}
 
-    engine = pairs[0].load(cli.progress("loading")).with_drafter(None)
+    engine = pairs[0].load(cli.transfer("loading")).with_drafter(None)
     plain, seconds = decode(engine, asked, "target-only", options)
     found = [figures("target-only", "none", 0, plain, plain, plain, answers, seconds)]
     first = None

@@ -103,7 +103,7 @@ def converse(arguments: argparse.Namespace) -> int:
         raise InputError("--chat is given but the target has no tokenizer, expected one beside config.json")
     options = engine_options(arguments, (), pair)
     pair.plan((), **options)
-    engine = pair.load(cli.progress("loading"))
+    engine = pair.load(cli.transfer("loading"))
     for note in notes(pair, engine, arguments.exact):
         cli.say(f"note: {note}")
     return chat.converse(engine.session(exact=arguments.exact, **options), arguments.thinking)
@@ -119,7 +119,7 @@ def generate(arguments: argparse.Namespace) -> int:
     if not work.left:
         sieve.end()
         return cli.DONE
-    engine = pair.load(cli.progress("loading"))
+    engine = pair.load(cli.transfer("loading"))
     seconds = {"load": time.perf_counter() - began}
     for note in notes(pair, engine, arguments.exact):
         cli.say(f"note: {note}")

@@ -5,7 +5,9 @@ The usual Orbax savers hold two copies of a tree. This one saves and restores a 
 
 import json
 import logging
+import zlib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import jax
@@ -18,8 +20,9 @@ from domino_jax.fields import read_json
 from domino_jax.tensors import Row, cast
 
 ARRAYS, MANIFEST = "arrays", "checkpoint.json"
-FORMAT = 1
+FORMAT = 2
 PIECE_BYTES = 1 << 28
+READ_BYTES = 1 << 22
 
 
 def is_store(directory: Path) -> bool:
@@ -27,7 +30,10 @@ def is_store(directory: Path) -> bool:
 
 
 class OrbaxDirectory:
-    """An opened store: its files compared with the manifest, so that a broken one is refused before Orbax reads it."""
+    """An opened store: its files compared with the manifest, so that a broken one is refused before Orbax reads it.
+
+    origin: the checkpoint it was converted from. target: of a drafter, name and fingerprint of the target converted with it, or None.
+    """
 
     format = "orbax"
 
@@ -37,11 +43,18 @@ class OrbaxDirectory:
         if manifest.get("format") != FORMAT:
             raise InputError(f"{directory / MANIFEST}: format is {json.dumps(manifest.get('format'))}, expected {FORMAT}")
         try:
-            sizes = {directory / name: int(size) for name, size in manifest["files"].items()}
+            self.origin, self.target = str(manifest.get("origin", "")), manifest.get("target")
+            self.checksums = {directory / name: int(file["crc32"]) for name, file in manifest["files"].items()}
+            sizes = {directory / name: int(file["size"]) for name, file in manifest["files"].items()}
             self.shapes = {name: tuple(tensor["shape"]) for name, tensor in manifest["tensors"].items()}
             self.dtypes = {name: jnp.dtype(tensor["dtype"]) for name, tensor in manifest["tensors"].items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"{directory / MANIFEST}: malformed ({error!r}), expected files with sizes and tensors with shapes") from None
+            raise InputError(
+                f"{directory / MANIFEST}: malformed ({error!r}), expected files with sizes and checksums, tensors with shapes"
+            ) from None
+        if self.target is not None and not isinstance(self.target, dict):
+            raise InputError(f"{directory / MANIFEST}: target is {json.dumps(self.target)}, expected an object or nothing")
+        self.unread = True
         for path, size in sizes.items():
             found = path.stat().st_size if path.exists() else None
             if found != size:
@@ -50,7 +63,10 @@ class OrbaxDirectory:
                 )
 
     def parameters(self, rows: list[Row], dtype: jnp.dtype | None) -> Iterator[tuple[str, Array]]:
-        """(module path, array) of each row, cast to `dtype` (None: as stored)."""
+        """(module path, array) of each row, cast to `dtype` (None: as stored). Raises InputError if a bit of the files has changed."""
+        if self.unread:
+            self._compare_checksums()
+            self.unread = False
         checkpointer = _orbax()
         place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
         size = {name: int(np.prod(self.shapes[name])) * self.dtypes[name].itemsize for name in self.shapes}
@@ -66,9 +82,24 @@ class OrbaxDirectory:
                 array = arrays.pop(name)
                 yield name, cast(array, dtype)
 
+    def _compare_checksums(self) -> None:
+        with ThreadPoolExecutor() as threads:  # zlib lets go of the interpreter
+            for path, found in zip(self.checksums, threads.map(checksum, self.checksums), strict=True):
+                if found != self.checksums[path]:
+                    raise InputError(f"{path}: has the checksum {found}, expected {self.checksums[path]} (as {MANIFEST} says)")
 
-def save(directory: Path, parameters: Iterable[tuple[str, Array]]) -> None:
-    """Writes the arrays and the manifest into `directory`, which holds everything else already."""
+
+def checksum(path: Path) -> int:
+    """CRC-32 of a file."""
+    crc = 0
+    with path.open("rb") as file:
+        while piece := file.read(READ_BYTES):
+            crc = zlib.crc32(piece, crc)
+    return crc
+
+
+def save(directory: Path, parameters: Iterable[tuple[str, Array]], **about: object) -> None:
+    """Writes the arrays and the manifest into `directory`, which holds everything else already. The manifest says `about` as well."""
     checkpointer = _orbax()
     path = (directory / ARRAYS).absolute()
     tensors, piece, held = {}, {}, 0
@@ -82,9 +113,14 @@ def save(directory: Path, parameters: Iterable[tuple[str, Array]]) -> None:
     if piece:
         checkpointer.partial.save(path, piece)
     checkpointer.partial.finalize(path)
-    files = {str(file.relative_to(directory)): file.stat().st_size for file in sorted(path.rglob("*")) if file.is_file()}
+    files = {
+        str(file.relative_to(directory)): {"size": file.stat().st_size, "crc32": checksum(file)}
+        for file in sorted(path.rglob("*"))
+        if file.is_file()
+    }
     manifest = {
         "format": FORMAT,
+        **about,
         "dtype": sorted({tensor["dtype"] for tensor in tensors.values()}),
         "tensors": tensors,
         "files": files,

@@ -1,7 +1,7 @@
 """A directory of safetensors files, one or many with an index, as one set of named tensors."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +11,14 @@ import numpy as np
 import safetensors.numpy
 from jax import Array
 
-from domino_jax import directories
-from domino_jax.config import DraftConfig, TargetConfig
 from domino_jax.errors import InputError
 from domino_jax.fields import read_json
-from domino_jax.tensors import DRAFT_TO_TARGET, HEAD_PREFIXES, HEAD_TENSORS, IN_DRAFT, Row, cast
+from domino_jax.tensors import DRAFT_TO_TARGET, HEAD_MODULES, HEAD_PREFIXES, IN_DRAFT, Row, cast
 
 INDEX = "model.safetensors.index.json"
 FLOATS = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": jnp.bfloat16}
-HEAD_MODULES = tuple({name.partition(".")[0] + "." for name in HEAD_TENSORS})
+SHARD_BYTES = 1 << 30
+PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 INTEGERS = {"I64": np.int64, "I32": np.int32, "BOOL": np.bool_}  # of the tables of a reduced vocabulary
 
 
@@ -72,21 +71,35 @@ class SafetensorsDirectory:
             yield row.parameter, row.pack(*(cast(jnp.asarray(self.read(name)), dtype) for name in row.sources))
 
 
-def save(directory: Path, config: TargetConfig | DraftConfig, rows: list[Row], parameters: Mapping[str, Array], dtype: jnp.dtype) -> None:
-    """Writes the published layout, config.json and model.safetensors, complete or not there at all; replaces what is there.
+def write_tensors(directory: Path, tensors: Iterable[tuple[str, np.ndarray]]) -> None:
+    """model.safetensors, or shards of SHARD_BYTES with their index. A tensor is held until its shard is full."""
+    shards: list[tuple[Path, list[str]]] = []
+    held: dict[str, np.ndarray] = {}
+    total = 0
 
-    Published names, [out, in] matrices, `dtype` throughout; a target's tensors carry the `model.` prefix.
-    """
-    prefix = "model." if isinstance(config, TargetConfig) else ""
-    tensors = {}
-    for row in rows:
-        for name, part in zip(row.sources, row.unpack(parameters[row.parameter]), strict=True):
-            tensors[name if name == "lm_head.weight" else prefix + name] = np.ascontiguousarray(part.astype(dtype))
-    raw = config.to_dict() | {"torch_dtype": jnp.dtype(dtype).name}
-    with directories.built(directory) as building:
-        (building / "config.json").write_text(json.dumps(raw, indent=2) + "\n", encoding="utf-8")
-        safetensors.numpy.save_file(tensors, building / "model.safetensors", metadata={"format": "pt"})
-        (building / "model.safetensors").chmod(0o644)  # the library makes it private
+    def flush() -> None:
+        path = directory / f"shard-{len(shards)}.safetensors"
+        safetensors.numpy.save_file(held, path, metadata={"format": "pt"})
+        path.chmod(0o644)  # the library makes it private
+        shards.append((path, [*held]))
+        held.clear()
+
+    for name, tensor in tensors:
+        if held and sum(other.nbytes for other in held.values()) + tensor.nbytes > SHARD_BYTES:
+            flush()
+        held[name] = tensor
+        total += tensor.nbytes
+    flush()
+    if len(shards) == 1:
+        shards[0][0].rename(directory / "model.safetensors")
+        return
+    weight_map = {}
+    for number, (path, names) in enumerate(shards, 1):
+        file = f"model-{number:05}-of-{len(shards):05}.safetensors"
+        path.rename(directory / file)
+        weight_map |= dict.fromkeys(names, file)
+    index = {"metadata": {"total_size": total}, "weight_map": weight_map}
+    (directory / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
 
 
 def first_quantised(directory: Path) -> str:
@@ -116,6 +129,11 @@ def _shards(directory: Path) -> dict[Path, set[str] | None]:
             shards.setdefault(directory / file, set()).add(name)
         return shards
     files = sorted(directory.glob("*.safetensors"))
+    pickled = sorted(path.name for pattern in PICKLED for path in directory.glob(pattern))
+    if not files and pickled:
+        raise InputError(
+            f"{directory}: holds no *.safetensors file but {pickled[0]}, expected safetensors (pickles can run code: none is opened)"
+        )
     if not files:
         raise InputError(f"{directory}: holds no *.safetensors file, expected model.safetensors or shards with {INDEX}")
     return dict.fromkeys(files)

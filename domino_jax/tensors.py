@@ -13,6 +13,7 @@ from jax import Array
 from domino_jax.config import DecoderConfig, DraftConfig, TargetConfig
 
 HEAD_TENSORS = ("prefix_gru.weight_ih_l0", "prefix_gru.weight_hh_l0", "embed_proj.0.weight", "embed_proj.2.weight")
+HEAD_MODULES = ("prefix_gru.", "embed_proj.")
 HEAD_BIASES = ("embed_proj.0.bias", "embed_proj.2.bias")  # no published drafter has them
 HEAD_PREFIXES = ("logit_head.", "logits_correction.", "domino_head.")  # early SpecForge; speculators, newer and older
 DRAFT_TO_TARGET, IN_DRAFT = "d2t", "t2d"  # a draft token's target id less its own; which target tokens the drafter has

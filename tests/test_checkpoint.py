@@ -1,10 +1,12 @@
 """Opening and loading published checkpoints: every tensor is used, named in a note, or named in the refusal."""
 
 import json
+import pickle
 import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import huggingface_hub
 import jax
@@ -127,11 +129,25 @@ def test_a_tensor_in_two_files_is_refused(tmp_path):
     assert "other.safetensors" in text
 
 
-@pytest.mark.parametrize("others", [[], ["pytorch_model.bin"]])
-def test_a_directory_without_safetensors_is_refused(others, tmp_path):
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "model.pth", "last.ckpt"])
+def test_a_pickled_checkpoint_is_refused_unopened(name, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(TARGET))
-    for name in others:
-        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / name).write_bytes(pickle.dumps(Trap()))
+    assert f"{tmp_path}: holds no *.safetensors file but {name}, expected safetensors (pickles can run code" in refusal(tmp_path)
+    assert Trap.sprung == []
+
+
+class Trap:
+    """Runs code when it is unpickled."""
+
+    sprung: ClassVar[list] = []
+
+    def __reduce__(self):
+        return (Trap.sprung.append, (1,))
+
+
+def test_a_directory_without_safetensors_is_refused(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(TARGET))
     assert f"{tmp_path}: holds no *.safetensors file, expected model.safetensors or shards with {INDEX}" in refusal(tmp_path)
 
 
@@ -429,16 +445,18 @@ def test_tensors_are_read_once_and_only_for_the_parameter_that_is_next(kind, rea
     assert next(parameters, None) is None
 
 
-def test_progress_counts_every_parameter(tmp_path):
+def test_progress_is_told_the_bytes_and_sees_every_parameter(tmp_path):
     opened, seen = checkpoint.open_any(write(tmp_path, DOMINO, tensors_of(DOMINO))), []
 
     def progress(items, total):
-        for number, item in enumerate(items, 1):
-            seen.append((number, total))
-            yield item
+        assert total == sum(tensor.nbytes for tensor in tensors_of(DOMINO).values())
+        for name, array in items:
+            seen.append((name, array.nbytes))
+            yield name, array
 
     checkpoint.load(opened, jnp.float32, progress)
-    assert seen == [(number, len(opened.rows)) for number in range(1, len(opened.rows) + 1)]
+    assert [name for name, _ in seen] == [row.parameter for row in opened.rows]
+    assert sum(count for _, count in seen) == opened.bytes(jnp.dtype(jnp.float32))
 
 
 def test_bfloat16_loads_without_torch(tmp_path):

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import domino_jax
-from convert.checkpoint import COPIED, main, verify
+from convert.checkpoint import TEXTS, main, verify
 from domino_jax import checkpoint, orbax_store
+from domino_jax.errors import InputError
 from domino_jax.safetensors_files import SafetensorsDirectory
 from domino_jax.tensors import HEAD_TENSORS
 from domino_jax.text import Text
@@ -164,13 +165,13 @@ def test_unpack_inverts_pack(row):
 
 def test_configs_and_tokenizer_are_copied_and_nothing_else(speaking_pair, tmp_path):
     target = shutil.copytree(speaking_pair[0], tmp_path / "target")
-    for name in COPIED:
+    for name in TEXTS:
         if not (target / name).exists() and not name.startswith("chat_template"):
             (target / name).write_text("{}")
     (target / "notes.md").write_text("not ours")
     assert convert((target, speaking_pair[1]), tmp_path / "out") == 0
     beside = {name: held for name, held in contents(tmp_path / "out" / "target").items() if not name.startswith("arrays")}
-    assert beside.keys() == {"checkpoint.json", *COPIED} - {"chat_template.jinja", "chat_template.json"}
+    assert beside.keys() == {"checkpoint.json", "config.json", *TEXTS} - {"chat_template.jinja", "chat_template.json"}
     assert all(held == (target / name).read_bytes() for name, held in beside.items() if name != "checkpoint.json")
     assert {path.name for path in (tmp_path / "out" / "draft").iterdir()} == {"config.json", "checkpoint.json", "arrays"}
 
@@ -320,13 +321,28 @@ def test_every_damaged_file_of_a_store_is_refused_by_name_and_size(damage, conve
         assert f"expected {len(content)} bytes" in text
 
 
-MALFORMED = [json.dumps(dict(format=1) | more) for more in (
+def test_every_flipped_byte_of_a_store_is_refused(converted, tmp_path):
+    """Same sizes, so that only checksums tell; Orbax alone loads many of these."""
+    for name, content in contents(converted / "draft" / "arrays").items():
+        if not content:
+            continue
+        store = shutil.copytree(converted / "draft", tmp_path / "draft", dirs_exist_ok=True)
+        file, place = store / "arrays" / name, len(content) // 2
+        file.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        opened = checkpoint.open_draft(store)
+        with pytest.raises(InputError, match="has the checksum") as refused:
+            checkpoint.load(opened, jnp.float32)
+        assert str(file) in str(refused.value)
+        file.write_bytes(content)
+
+
+MALFORMED = [json.dumps(dict(format=2) | more) for more in (
     {}, dict(files={}, tensors={}), dict(files=[], tensors={}), dict(files={}, tensors={"norm_D": {}}), dict(files={"a": None}, tensors={}),
     dict(files={}, tensors={"norm_D": dict(shape=[32], dtype="float23")}),
 )]  # fmt: skip
 
 
-@pytest.mark.parametrize("manifest", ["", "{", "[]", "{}", '{"format": 2}', *MALFORMED])
+@pytest.mark.parametrize("manifest", ["", "{", "[]", "{}", '{"format": 1}', *MALFORMED])
 def test_a_damaged_manifest_is_refused(manifest, converted, tmp_path):
     store = shutil.copytree(converted / "draft", tmp_path / "draft")
     (store / "checkpoint.json").write_text(manifest)
@@ -395,7 +411,15 @@ def test_another_embedding_is_refused(sharing_draft, other_pair, tmp_path, capsy
         (["--target", "x"], "--out is missing"),
         *[
             (["--inspect", "x", *more], "--inspect is given with options of a conversion, expected it alone")
-            for more in (["--target", "x"], ["--draft", "x"], ["--out", "x"], ["--dtype", "float32"], ["--force"], ["--verify"])
+            for more in (
+                ["--target", "x"],
+                ["--draft", "x"],
+                ["--out", "x"],
+                ["--dtype", "float32"],
+                ["--force"],
+                ["--verify"],
+                ["--to", "hf"],
+            )
         ],
         (["--target", "x", "--out", "y", "--dtype", "float16"], "float16"),
         (["--targte", "x"], "the nearest is --target"),

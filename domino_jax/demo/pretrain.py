@@ -12,13 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from domino_jax import cache, checkpoint, cli, safetensors_files
+from domino_jax import cache, checkpoint, cli, publish
 from domino_jax.config import TargetConfig
 from domino_jax.demo import corpus
 from domino_jax.engine import DTYPES
 from domino_jax.rope import Rope
 from domino_jax.target import Target
-from domino_jax.tensors import target_rows
 from domino_jax.train import run
 from domino_jax.train.data import Batches
 from domino_jax.train.drafters import data_mesh, initial_state
@@ -112,7 +111,7 @@ def command(argv: Sequence[str] | None) -> int:
 def save(directory: Path, state: State, tokenizer: Path) -> None:
     """The target in the published layout, bfloat16, with tokenizer and stop ids."""
     parameters = {path: np.asarray(value) for path, value in state.parameters.items()}
-    safetensors_files.save(directory, CONFIG, target_rows(CONFIG), parameters, jnp.bfloat16)
+    publish.save(directory, CONFIG, parameters, jnp.dtype(jnp.bfloat16))
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (directory / name).write_bytes((tokenizer / name).read_bytes())
     added = json.loads((tokenizer / "tokenizer.json").read_text(encoding="utf-8"))["added_tokens"]

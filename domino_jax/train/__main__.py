@@ -10,11 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from domino_jax import checkpoint, cli, safetensors_files
+from domino_jax import checkpoint, cli, publish
 from domino_jax.config import DecoderConfig, DominoConfig, DraftConfig, TargetConfig, check_pair
 from domino_jax.engine import DTYPES, resolve_dtype
 from domino_jax.errors import InputError
-from domino_jax.tensors import draft_rows
 from domino_jax.text import Text, stop_ids
 from domino_jax.train import drafters, objective, run
 from domino_jax.train.data import Batches, read_examples
@@ -183,7 +182,7 @@ def command(argv: Sequence[str] | None) -> int:
     goal = Objective(arguments.anchors, chunk, arguments.gamma or None, arguments.lambda_start, arguments.lambda_ratio)
     optimization = Optimization(arguments.learning_rate, arguments.warmup_ratio, clip=arguments.clip, weight_decay=arguments.weight_decay)
     batches = open_batches(arguments, opened, config)
-    target = checkpoint.load(opened, dtype, cli.progress("loading"))
+    target = checkpoint.load(opened, dtype, cli.transfer("loading"))
     mesh = drafters.data_mesh()
 
     def course(steps: int) -> tuple[DrafterUpdate, Callable, State]:
@@ -219,7 +218,7 @@ def target_dtype(opened: checkpoint.Checkpoint) -> jnp.dtype:
 
 def export(directory: Path, config: DraftConfig, state: State, dtype: jnp.dtype) -> None:
     parameters = {path: np.asarray(value) for path, value in state.parameters.items()}
-    safetensors_files.save(directory, config, draft_rows(config), parameters, dtype)
+    publish.save(directory, config, parameters, dtype)
     cli.say(f"step {int(state.step)}: wrote {directory} as {jnp.dtype(dtype).name}")
 
 

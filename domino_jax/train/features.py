@@ -78,7 +78,7 @@ def command(argv: Sequence[str] | None) -> int:
     text = Text.load(opened.directory)
     stops = stop_ids(opened.directory, text)
     examples = read_examples(arguments.data, text, stops, opened.config.vocab_size, arguments.max_length)
-    target = checkpoint.load(opened, resolve_dtype(arguments.dtype), cli.progress("loading"))
+    target = checkpoint.load(opened, resolve_dtype(arguments.dtype), cli.transfer("loading"))
     write(arguments.out, target, ids, examples, arguments.batch_size, arguments.max_length)
     return cli.DONE
 

@@ -45,7 +45,7 @@ def command(argv: Sequence[str] | None) -> int:
     if len(left) < len(asked):
         cli.say(f"{len(asked) - len(left)} of {len(asked)} answers are there already")
     if left:
-        engine = pair.load(cli.progress("loading"))
+        engine = pair.load(cli.transfer("loading"))
         options = {name: getattr(arguments, name) for name in ("max_new_tokens", "batch_size", "temperature")}
         events = engine.stream([asked[i] for i in left], **options)
         write(arguments.out, cli.progress("answers")((event for event in events if isinstance(event, Finished)), len(left)))
