@@ -57,16 +57,8 @@ def parser() -> cli.Parser:
 
 
 def refuse_contradictions(arguments: argparse.Namespace) -> None:
-    given = (
-        arguments.target,
-        arguments.draft,
-        arguments.out,
-        arguments.dtype,
-        arguments.force,
-        arguments.verify,
-        arguments.allow_nonfinite,
-    )
-    converting = any(given) or arguments.to != "orbax"
+    options = ("target", "draft", "out", "dtype", "force", "verify", "allow_nonfinite")
+    converting = any(getattr(arguments, name) for name in options) or arguments.to != "orbax"
     for wrong, message in (
         (arguments.inspect and converting, "--inspect is given with options of a conversion, expected it alone"),
         (
@@ -95,6 +87,8 @@ def inspect(name: str) -> None:
         print(f"  {tensor}  {source.dtypes[tensor].name} {list(source.shapes[tensor])}")
     opened = checkpoint.open_any(directory)
     print(f"kind        {opened.kind}")
+    if opened.kind != "target":
+        print(f"layout      {format_of(read_json(directory / 'config.json')).name}")
     for field in fields(opened.config):
         print(f"config      {field.name} = {getattr(opened.config, field.name)}")
     if opened.kind == "target":
@@ -158,9 +152,9 @@ def convert(arguments: argparse.Namespace) -> None:
             if arguments.verify:
                 verify(source, building / name, dtype)
     for name, source in opened.items():
-        dtypes = {dtype.name for dtype in checkpoint.open_source(out / name).dtypes.values() if jnp.issubdtype(dtype, jnp.floating)}
+        dtypes = checkpoint.open_any(out / name).stored_dtypes
         verified = ", read back and equal" if arguments.verify else ""
-        cli.say(f"{source.kind}: {len(source.rows)} arrays in {out / name}, stored as {', '.join(sorted(dtypes))}{verified}")
+        cli.say(f"{source.kind}: {len(source.rows)} arrays in {out / name}, stored as {', '.join(dtypes)}{verified}")
 
 
 def copy_texts(source: Checkpoint, directory: Path) -> None:
@@ -223,7 +217,7 @@ def shared(draft: Checkpoint, target: Checkpoint, dtype: Dtype) -> Iterator[tupl
 
 def stored(source: Checkpoint, dtype: Dtype) -> str:
     """The dtype that config.json names."""
-    return dtype.name if dtype else next(name for name in source.stored_dtypes if "float" in name)
+    return dtype.name if dtype else source.stored_dtypes[0]
 
 
 def verify(source: Checkpoint, directory: Path, dtype: Dtype) -> None:

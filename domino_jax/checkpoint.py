@@ -49,7 +49,7 @@ class Checkpoint:
 
     @property
     def stored_dtypes(self) -> list[str]:
-        return sorted({dtype.name for dtype in self.source.dtypes.values()})
+        return sorted({dtype.name for dtype in self.source.dtypes.values() if jnp.issubdtype(dtype, jnp.floating)})
 
     def bytes(self, dtype: jnp.dtype | None = None) -> int:
         """What all parameters take in `dtype` (None: as stored)."""

@@ -247,6 +247,7 @@ def open_pair(
         opened_draft = checkpoint.share(opened_draft, opened)
         opened_draft = dataclasses.replace(opened_draft, notes=opened_draft.notes + pairing.suspicions(opened, opened_draft))
     text = Text.load(opened.directory)
+    opened = dataclasses.replace(opened, notes=opened.notes + pairing.oversized(opened, text))
     return Pair(opened, opened_draft, resolved, text, stop_ids(opened.directory, text), num_proposals or DEFAULT_CHECK_PROPOSALS, options)
 
 

@@ -12,7 +12,7 @@ from domino_jax.errors import InputError
 from domino_jax.sampling import GREEDY, VALID, Sampling
 
 DESCRIPTION = (
-    "Generates text with a Qwen3 target and a DFlash or Domino drafter. The drafter changes the speed and not one bit of the text."
+    "Generates text with a target model and a DFlash or Domino drafter. The drafter changes the speed and not one bit of the text."
 )
 EXACT = (
     "with --draft none: decode in check mode, bit for bit what any drafter gives at the same --num-proposals, "
@@ -71,7 +71,9 @@ def parser() -> cli.Parser:
     p = cli.Parser(prog="python -m domino_jax.generate", description=DESCRIPTION, epilog=REFUSALS)
     models = p.add_argument_group("models")
     models.add_argument(
-        "--target", metavar="PATH", help="Hugging Face or Orbax directory, or a hub id, of a Qwen3 model; default the shipped pair"
+        "--target",
+        metavar="PATH",
+        help="directory or hub id of a Qwen3, Qwen2.5 or Llama 3 model, in any layout; default the shipped pair",
     )
     models.add_argument(
         "--draft",

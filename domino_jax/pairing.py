@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from domino_jax.checkpoint import Checkpoint
+from domino_jax.text import Text
 
 SAMPLED = ("norm_D", "layers.{last}.qkv_DKXH", "layers.{last}.down_FD")  # training changes these, rounding them again does not
 
@@ -21,6 +22,16 @@ def fingerprint(target: Checkpoint) -> str:
     for _, array in target.source.parameters([row for row in target.rows if row.parameter in wanted], jnp.bfloat16):
         digest.update(np.asarray(array).tobytes())
     return digest.hexdigest()
+
+
+def oversized(target: Checkpoint, text: Text | None) -> tuple[str, ...]:
+    """A tokenizer that knows more tokens than its model."""
+    size = 0 if text is None else len(text.tokenizer)
+    if size <= target.config.vocab_size:
+        return ()
+    return (
+        f"{target.directory} has {size} tokens in its tokenizer and {target.config.vocab_size} in its model: prompts with others are refused",
+    )
 
 
 def suspicions(target: Checkpoint, draft: Checkpoint) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ class Text:
         transformers.utils.logging.set_verbosity_error()
         self.directory = directory
         try:
-            self.tokenizer = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True)
+            self.tokenizer = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
             self.backend = self.tokenizer.backend_tokenizer  # only a fast tokenizer has one
         except Exception as error:  # the library raises a dozen kinds, some of them without words
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
