@@ -29,9 +29,8 @@ def oversized(target: Checkpoint, text: Text | None) -> tuple[str, ...]:
     size = 0 if text is None else len(text.tokenizer)
     if size <= target.config.vocab_size:
         return ()
-    return (
-        f"{target.directory} has {size} tokens in its tokenizer and {target.config.vocab_size} in its model: prompts with others are refused",
-    )
+    sizes = f"{size} tokens in its tokenizer and {target.config.vocab_size} in its model"
+    return (f"{target.directory} has {sizes}: prompts with others are refused",)
 
 
 def suspicions(target: Checkpoint, draft: Checkpoint) -> tuple[str, ...]:
