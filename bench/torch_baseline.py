@@ -1,0 +1,79 @@
+"""The published rollout in PyTorch, written from its description: what our rollout is compared with.
+
+Base logits in one matmul; a native GRU over the verified token and the first proposal; `aten.gru_cell` for every proposal fed back;
+the projector over [hidden; state]; a candidate pool by `topk`; on a GPU the whole of it in one CUDA graph. All in the dtype of the
+weights, as published. One uncorrected proposal (`pure_draft_prefix_len` 1).
+"""
+
+import jax
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from bench.timing import Variant
+from domino_jax.domino import DominoHead
+
+
+def tensor(array: jax.Array) -> torch.Tensor:
+    """The same numbers on torch's device."""
+    wide = torch.from_numpy(np.array(array.astype("float32")))
+    return wide.to("cuda" if torch.cuda.is_available() and jax.default_backend() == "gpu" else "cpu", getattr(torch, array.dtype.name))
+
+
+class Rollout:
+    """Weights and inputs of one batch; calling it gives the proposals, int64 [B, P]."""
+
+    def __init__(
+        self, head: DominoHead, embed_VD: jax.Array, head_VD: jax.Array, hidden_BPD: jax.Array, verified_B: jax.Array, pool_size: int
+    ):
+        D, R = hidden_BPD.shape[-1], head.recurrent_R3R.shape[0]
+        self.embed, self.lm_head, self.hidden = tensor(embed_VD), tensor(head_VD), tensor(hidden_BPD)
+        self.verified = torch.from_numpy(np.array(verified_B)).long().to(self.hidden.device)
+        self.w1, self.w2 = tensor(head.w1_XE[...]).T.contiguous(), tensor(head.w2_VE[...])
+        self.gru = torch.nn.GRU(D, R, bias=False, batch_first=True, device=self.hidden.device, dtype=self.hidden.dtype)
+        with torch.no_grad():
+            self.gru.weight_ih_l0.copy_(tensor(head.input_D3R[...]).reshape(D, 3 * R).T)
+            self.gru.weight_hh_l0.copy_(tensor(head.recurrent_R3R[...]).reshape(R, 3 * R).T)
+        self.pool_size = pool_size if 0 < pool_size < len(self.embed) else 0
+
+    @torch.no_grad()
+    def __call__(self) -> torch.Tensor:
+        B, P, _ = self.hidden.shape
+        base_PBV = self.base().unflatten(0, (P, B))
+        proposals = [base_PBV[0].argmax(-1)]
+        if self.pool_size:
+            pool_BC = torch.topk(base_PBV[1:].amax(0), self.pool_size, sorted=False).indices
+            pooled_PBC = base_PBV[1:].gather(2, pool_BC.expand(P - 1, -1, -1))
+            w2_BCE = F.embedding(pool_BC, self.w2)
+        _, state_1BR = self.gru(F.embedding(torch.stack([self.verified, proposals[0]], 1), self.embed))
+        state_BR = state_1BR[0]
+        for j in range(1, P):
+            inner_BE = F.silu(F.linear(torch.cat([self.hidden[:, j], state_BR], -1), self.w1))
+            if self.pool_size:
+                place_B1 = (pooled_PBC[j - 1] + torch.bmm(w2_BCE, inner_BE[..., None])[..., 0]).argmax(-1, keepdim=True)
+                proposals.append(pool_BC.gather(1, place_B1)[:, 0])
+            else:
+                proposals.append((base_PBV[j] + F.linear(inner_BE, self.w2)).argmax(-1))
+            if j + 1 < P:
+                read_BD, gru = F.embedding(proposals[-1], self.embed), self.gru
+                state_BR = torch.ops.aten.gru_cell(read_BD, state_BR, gru.weight_ih_l0, gru.weight_hh_l0, None, None)
+        return torch.stack(proposals, 1)
+
+    def base(self) -> torch.Tensor:
+        """Base logits of all positions, [P · B, V]."""
+        return F.linear(self.hidden.transpose(0, 1).reshape(-1, self.hidden.shape[-1]), self.lm_head)
+
+
+def captured(rollout: Rollout) -> Variant:
+    """The rollout as it is timed: a CUDA graph on a GPU, op by op on a CPU."""
+    if rollout.hidden.device.type == "cpu":
+        return Variant(rollout, lambda last: None)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            rollout()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        rollout()
+    return Variant(graph.replay, lambda last: torch.cuda.synchronize())
