@@ -22,7 +22,7 @@ from domino_jax import checkpoint, pairing, programs
 from domino_jax.config import DraftConfig, TargetConfig, check_pair
 from domino_jax.drafter import DEFAULT_POOL_SIZE, BlockDrafter, Drafter
 from domino_jax.errors import InputError
-from domino_jax.events import Check, Event, Finished, Prompt, Result
+from domino_jax.events import Check, Ended, Event, Finished, Prompt, Result
 from domino_jax.loop import Run
 from domino_jax.plan import Models, Options, Plan, Task
 from domino_jax.programs import Executable, Shape
@@ -112,7 +112,7 @@ class Engine:
         if isinstance(prompts, str):
             raise InputError("prompts is a text, expected a list of prompts")
         if not len(prompts):
-            return iter(())
+            return iter((Ended.at_once(),))
         return self.run(self.plan([self.prompt(prompt) for prompt in prompts], **options), exact=exact, trace=trace)
 
     def run(self, plan: Plan, tasks: Sequence[Task] | None = None, *, exact: bool = False, trace: bool = False) -> Iterator[Event]:
@@ -132,8 +132,11 @@ class Engine:
     def session(self, max_context: int | None = None, *, exact: bool = False, **options) -> Session:
         """A conversation of at most `max_context` positions, that many cached: None is what both models were made for, 4,096 at most.
 
-        exact and the other options are those of `stream`; they hold for all its turns.
+        exact as for `stream`; the other options are the fields of `domino_jax.plan.Options` and hold for all its turns. A session has
+        one row: it takes no `batch_size`.
         """
+        if options.get("batch_size") is not None:
+            raise InputError(f"batch_size is {options['batch_size']}, expected none (a session decodes one row)")
         if max_context is None:
             max_context = min(DEFAULT_SESSION_CONTEXT, *(config.context for config in self.models.configs))
         made = Options(**{**options, "max_context": max_context, "batch_size": 1})

@@ -126,9 +126,18 @@ class Finished:
 
 @dataclass(frozen=True)
 class Ended:
-    """The run is over. `seconds`: what the host waited for prefill, draft and verify, and its own work; wall clock without compilation."""
+    """The run is over.
+
+    seconds: what the host waited for `prefill`, `draft` and `verify`, and `host`, all else: its own work and the caller's between
+    two events. Wall clock without compilation.
+    """
 
     seconds: dict[str, float]
+
+    @classmethod
+    def at_once(cls) -> "Ended":
+        """Of a run with nothing to do."""
+        return cls(dict.fromkeys(("prefill", "draft", "verify", "host"), 0.0))
 
 
 Event = Compiled | Started | Tokens | Finished | Ended

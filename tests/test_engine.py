@@ -112,3 +112,10 @@ def test_unshifted_drafters_propose_at_most_one_less(tmp_path):
     pair = models.write_counting_pair(tmp_path, shift_label=False)
     with pytest.raises(InputError, match="1 to 15"):
         domino_jax.load(*map(str, pair), num_proposals=16)
+
+
+def test_a_run_of_nothing_ends_at_once(counting):
+    (ended,) = counting.stream([])
+    assert isinstance(ended, Ended)
+    assert ended.seconds == {"prefill": 0, "draft": 0, "verify": 0, "host": 0}
+    assert counting.generate([]) == []

@@ -459,3 +459,8 @@ def test_a_text_that_is_refused_joins_nothing(speaking, noisy):
     assert finished(session.say("you")).text == models.TEXT
     with pytest.raises(InputError, match="no tokenizer"):
         noisy.session(CONTEXT).say("hi")
+
+
+def test_a_session_takes_no_batch_size(random):
+    with pytest.raises(InputError, match="batch_size is 3, expected none"):
+        random.session(CONTEXT, batch_size=3)
