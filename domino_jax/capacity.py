@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from numbers import Integral
 
-from domino_jax.config import DraftConfig, TargetConfig
+from domino_jax.config import DecoderConfig, DraftConfig, TargetConfig
 from domino_jax.errors import InputError
 
 DEFAULT_MAX_NEW_TOKENS = 512
@@ -12,20 +12,26 @@ PREFILL_WIDTHS = (32, 128, 512)
 
 def context_limit(target: TargetConfig, max_context: int | None) -> int:
     """The positions that a row may use."""
-    limit, said = target.context, f"max_position_embeddings = {target.max_position_embeddings}"
-    if limit != target.max_position_embeddings:
-        said = f"{limit} ({target.rope.scaling.kind} RoPE scaling, {said})"
+    limit = target.context
     if max_context is not None and not 2 <= max_context <= limit:
-        raise InputError(f"max_context is {max_context}, expected 2 to {said}")
+        raise InputError(f"max_context is {max_context}, expected 2 to {_context(target)}")
     return limit if max_context is None else max_context
+
+
+def _context(config: DecoderConfig) -> str:
+    """How many positions, and why."""
+    said = f"max_position_embeddings = {config.max_position_embeddings}"
+    return (
+        said if config.context == config.max_position_embeddings else f"{config.context} ({config.rope.scaling.kind} RoPE scaling, {said})"
+    )
 
 
 def slots(used: int, draft: DraftConfig | None, num_proposals: int, max_context: int | None) -> int:
     """The capacity of a run whose longest row uses `used` positions; with `max_context`, of any row within that."""
     if draft is not None and used > draft.context:
         raise InputError(
-            f"the run needs {used} positions (longest prompt and its new tokens) but the drafter's max_position_embeddings is "
-            f"{draft.context}, expected at least {used}; lower max_new_tokens"
+            f"the run needs {used} positions (longest prompt and its new tokens) but the drafter has {_context(draft)}, "
+            f"expected at least {used}; lower max_new_tokens"
         )
     return bucket((used if max_context is None else max_context) + num_proposals + 1)
 

@@ -21,7 +21,7 @@ from domino_jax import orbax_store
 from domino_jax.config import DraftConfig, TargetConfig
 from domino_jax.drafter import BlockDrafter
 from domino_jax.errors import InputError
-from domino_jax.fields import read_json
+from domino_jax.fields import read_json, said
 from domino_jax.formats import SPECULATORS, format_of, is_drafter
 from domino_jax.safetensors_files import SafetensorsDirectory, first_quantised
 from domino_jax.target import Embedder, Target
@@ -142,7 +142,7 @@ def _open(
     directory: Path, config: TargetConfig | DraftConfig, rows: list[Row], source: SafetensorsDirectory | orbax_store.OrbaxDirectory
 ) -> Checkpoint:
     if isinstance(source, orbax_store.OrbaxDirectory):
-        _compare(directory, {path: leaf.shape for path, leaf in leaves(abstract(config)).items()}, source.shapes)
+        _compare(directory, {row.parameter: _packed(row) if row.parameter in source.shapes else () for row in rows}, source.shapes)
         return Checkpoint(directory, config, rows, source, ())
     notes = _left_out(directory, config, source)
     expected = {name: shape for row in rows for name, shape in row.sources.items()}
@@ -150,6 +150,11 @@ def _open(
     if DRAFT_TO_TARGET in source.shapes:
         _check_vocabulary(directory, config, source)
     return Checkpoint(directory, config, rows, source, tuple(f"{name} {why}" for name, why in notes.items()))
+
+
+def _packed(row: Row) -> tuple[int, ...]:
+    """The shape of its parameter."""
+    return jax.eval_shape(row.pack, *(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in row.sources.values())).shape
 
 
 def _left_out(directory: Path, config: TargetConfig | DraftConfig, source: SafetensorsDirectory) -> dict[str, str]:
@@ -183,7 +188,7 @@ def _compare(where: Path, expected: dict[str, tuple[int, ...]], found: dict[str,
         "missing": sorted(expected.keys() - found.keys()),
         "unexpected": sorted(found.keys() - expected.keys()),
         "misshapen": [
-            f"{name} is {list(found[name])}, expected {list(expected[name])}"
+            f"{name} is {said(list(found[name]))}, expected {list(expected[name])}"
             for name in sorted(expected.keys() & found.keys())
             if tuple(found[name]) != tuple(expected[name])
         ],
@@ -263,7 +268,14 @@ def share(draft: Checkpoint, target: Checkpoint) -> Checkpoint:
 
 def _check_vocabulary(directory: Path, config: DraftConfig, source: SafetensorsDirectory) -> None:
     """Raises InputError unless the tables of a drafter's tokens name distinct tokens of the target, and the same ones."""
-    ids = np.arange(config.draft_vocab_size) + source.read(DRAFT_TO_TARGET)
+    size, offset_U = config.draft_vocab_size, source.read(DRAFT_TO_TARGET)
+    if offset_U.shape != (size,):
+        raise InputError(
+            f"{directory}: {DRAFT_TO_TARGET} is {list(offset_U.shape)}, expected [{size}] (draft_vocab_size, or vocab_size without)"
+        )
+    if not config.is_reduced and offset_U.any():
+        raise InputError(f"{directory}: {DRAFT_TO_TARGET} changes the order of all of the target's tokens, expected zeros or fewer tokens")
+    ids = np.arange(size) + offset_U
     if ids.min() < 0 or ids.max() >= config.vocab_size or len(np.unique(ids)) < len(ids):
         raise InputError(
             f"{directory}: {DRAFT_TO_TARGET} does not name {len(ids)} distinct tokens below vocab_size = {config.vocab_size}, expected "

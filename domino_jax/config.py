@@ -246,7 +246,7 @@ def _sliding_layers(fields: Fields, layers: int) -> list[bool]:
     """Which layers slide: those that `layer_types` names, else Qwen's rule, from `max_window_layers` on if `use_sliding_window`."""
     kinds = fields.get("layer_types", None)
     if kinds is None:
-        first = fields.integer("max_window_layers", low=0, default=0) if fields.boolean("use_sliding_window", False) else layers
+        first = fields.integer("max_window_layers", low=0, default=28) if fields.boolean("use_sliding_window", False) else layers
         return [number >= first for number in range(layers)]
     known = ("full_attention", "sliding_attention")
     if not isinstance(kinds, list) or len(kinds) != layers or not all(kind in known for kind in kinds):
@@ -268,7 +268,7 @@ def _windows(fields: Fields, form: Format, layers: int) -> tuple[Window | None, 
 
 def _target_layer_ids(fields: Fields, num_target_layers: int | None) -> tuple[int, ...]:
     ids = fields.get("target_layer_ids")
-    limit = num_target_layers if num_target_layers is not None else float("inf")
+    limit = MOST_LAYERS if num_target_layers is None else num_target_layers
     valid = isinstance(ids, list) and ids and all(type(i) is int and 0 <= i < limit for i in ids) and len(set(ids)) == len(ids)
     if not valid:
         bound = "" if num_target_layers is None else f" below num_target_layers = {num_target_layers}"
@@ -297,7 +297,7 @@ def _domino(fields: Fields, projector: object, block_size: int) -> DominoConfig 
 
 def _target_name(fields: Fields) -> str | None:
     name = fields.get("target_name", None)
-    return name if isinstance(name, str) else None
+    return name if isinstance(name, str) and name.isprintable() else None
 
 
 def check_pair(target: TargetConfig, draft: DraftConfig, where: str = "config.json") -> None:

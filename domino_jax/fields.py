@@ -1,7 +1,6 @@
 """Typed access to the keys of a config.json, wherever its format puts them; every refusal names file, key, found and expected."""
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -9,14 +8,20 @@ from domino_jax.errors import InputError
 
 _ABSENT = object()
 LARGEST = 2**31 - 1  # whatever a config.json counts, an array of ours has fewer
+LARGEST_FLOAT = float.fromhex("0x1.fffffep127")  # in float32, in which all of them are computed with
+LONGEST = 500  # characters of a value that a message repeats
 
 
 def read_json(path: Path) -> dict:
     """The JSON object in `path`. Raises InputError for a missing, unreadable or malformed file."""
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
+        if path.exists() and not path.is_file():  # a pipe would be waited for, a device may never end
+            raise InputError(f"{path}: is no file, expected a JSON object")
+        raw = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_object)
     except FileNotFoundError:
         raise InputError(f"{path}: the file is missing, expected a JSON object") from None
+    except InputError:
+        raise
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error}), expected a JSON object") from None
     except (ValueError, RecursionError) as error:  # malformed, a number of thousands of digits, nested without end
@@ -24,6 +29,25 @@ def read_json(path: Path) -> dict:
     if not isinstance(raw, dict):
         raise InputError(f"{path}: holds a {type(raw).__name__}, expected a JSON object")
     return raw
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict:
+    """Raises ValueError where a key has two values: which one a reader takes is anyone's guess."""
+    raw: dict[str, object] = {}
+    for key, value in pairs:
+        if key in raw and (raw[key] != value or type(raw[key]) is not type(value)):
+            raise ValueError(f"{said(key)} is {said(raw[key])} and {said(value)} in one object")
+        raw[key] = value
+    return raw
+
+
+def said(value: object) -> str:
+    """A value as messages repeat it: JSON, cut where it is long."""
+    try:
+        text = json.dumps(value)
+    except RecursionError:  # the reader may have had more room than is left here
+        text = f"a {type(value).__name__} nested without end"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
 
 
 def at_top_level(key: str) -> tuple[str, ...]:
@@ -47,7 +71,7 @@ class Fields:
         self.raw, self.where, self.places, self.readings = raw, where, places, readings or {}
 
     def refuse(self, key: str, found: object, expected: str) -> InputError:
-        return InputError(f"{self.where}: {key} is {json.dumps(found)}, expected {expected}")
+        return InputError(f"{self.where}: {key} is {said(found)}, expected {expected}")
 
     def found(self, key: str) -> dict[str, object]:
         """Place -> value, as stored; JSON null counts as absent."""
@@ -71,7 +95,7 @@ class Fields:
             if theirs != value or type(theirs) is not type(value):
                 again = "" if _named(other) == _named(place) else f"{_named(other)} is "
                 raise InputError(
-                    f"{self.where}: {_named(place)} is {json.dumps(value)} {_at([place])} and {again}{json.dumps(theirs)} {_at([other])}, "
+                    f"{self.where}: {_named(place)} is {said(value)} {_at([place])} and {again}{said(theirs)} {_at([other])}, "
                     "expected one value"
                 )
         return self.readings[key](value) if key in self.readings else value
@@ -94,8 +118,9 @@ class Fields:
         value = self.get(key, default)
         if value is None:
             return value
-        if type(value) not in (int, float) or not 0 < value <= sys.float_info.max:
-            raise self.refuse(self.name(key), value, "a positive number")
+        if type(value) not in (int, float) or not 0 < value <= LARGEST_FLOAT:
+            too_large = type(value) in (int, float) and value > LARGEST_FLOAT
+            raise self.refuse(self.name(key), value, "a positive number" + " that float32 holds" * too_large)
         return float(value)
 
     def boolean(self, key: str, default: bool) -> bool:

@@ -22,12 +22,11 @@
 To add a format is to add a `Format` and a case in `tests/test_formats.py`. Tensor names are `tensors.py`'s matter.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from domino_jax.errors import InputError
-from domino_jax.fields import Fields
+from domino_jax.fields import Fields, said
 
 NESTED, LAYERS = "dflash_config", "transformer_layer_config"
 SPECULATORS_MARKS = ("speculators_model_type", "speculators_config", "speculators_version", LAYERS, "aux_hidden_state_layer_ids")
@@ -56,7 +55,7 @@ def _hugging_face(key: str) -> tuple[str, ...]:
 
 SPECULATORS_PLACES = {
     "target_layer_ids": ("aux_hidden_state_layer_ids",),
-    "shift_label": ("sample_from_anchor",),
+    "shift_label": ("sample_from_anchor", "shift_label"),
     "emb_dim": ("logits_correction_emb_dim", "domino_emb_dim", "emb_dim"),
     "gru_hidden_dim": ("gru_hidden_dim", "domino_gru_hidden_dim"),
     "pure_draft_prefix_len": ("pure_draft_prefix_len", "domino_pure_draft_prefix_len"),
@@ -107,4 +106,4 @@ def read_layers(raw: dict, where: str) -> None:
     """Raises InputError where an object that a format nests its keys in is something else."""
     for key in (NESTED, LAYERS, "speculators_config"):
         if raw.get(key) is not None and not isinstance(raw[key], dict):
-            raise InputError(f"{where}: {key} is {json.dumps(raw[key])}, expected an object")
+            raise InputError(f"{where}: {key} is {said(raw[key])}, expected an object")

@@ -8,6 +8,7 @@ import logging
 import zlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import jax
@@ -16,11 +17,12 @@ import numpy as np
 from jax import Array
 
 from domino_jax.errors import InputError
-from domino_jax.fields import read_json
+from domino_jax.fields import read_json, said
 from domino_jax.tensors import Row, cast
 
 ARRAYS, MANIFEST = "arrays", "checkpoint.json"
 FORMAT = 2
+DTYPES = {name: jnp.dtype(name) for name in ("float64", "float32", "float16", "bfloat16", "int32")}  # of what is stored
 PIECE_BYTES = 1 << 28
 READ_BYTES = 1 << 22
 
@@ -41,31 +43,33 @@ class OrbaxDirectory:
         self.directory = directory
         manifest = read_json(directory / MANIFEST)
         if manifest.get("format") != FORMAT:
-            raise InputError(f"{directory / MANIFEST}: format is {json.dumps(manifest.get('format'))}, expected {FORMAT}")
+            raise InputError(f"{directory / MANIFEST}: format is {said(manifest.get('format'))}, expected {FORMAT}")
         try:
             self.origin, self.target = str(manifest.get("origin", "")), manifest.get("target")
-            self.checksums = {directory / name: int(file["crc32"]) for name, file in manifest["files"].items()}
-            sizes = {directory / name: int(file["size"]) for name, file in manifest["files"].items()}
-            self.shapes = {name: tuple(tensor["shape"]) for name, tensor in manifest["tensors"].items()}
-            self.dtypes = {name: jnp.dtype(tensor["dtype"]) for name, tensor in manifest["tensors"].items()}
+            self.checksums = {directory / _inside(name): _count(file["crc32"]) for name, file in manifest["files"].items()}
+            sizes = {directory / name: _count(file["size"]) for name, file in manifest["files"].items()}
+            self.shapes = {name: tuple(map(_count, tensor["shape"])) for name, tensor in manifest["tensors"].items()}
+            self.dtypes = {name: DTYPES[tensor["dtype"]] for name, tensor in manifest["tensors"].items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
-                f"{directory / MANIFEST}: malformed ({error!r}), expected files with sizes and checksums, tensors with shapes"
+                f"{directory / MANIFEST}: malformed ({error!r:.200}), expected files with sizes and checksums, tensors with shapes and types"
             ) from None
         if self.target is not None and not isinstance(self.target, dict):
-            raise InputError(f"{directory / MANIFEST}: target is {json.dumps(self.target)}, expected an object or nothing")
+            raise InputError(f"{directory / MANIFEST}: target is {said(self.target)}, expected an object or nothing")
         self.unread = True
-        for path, size in sizes.items():
-            found = path.stat().st_size if path.exists() else None
-            if found != size:
-                raise InputError(
-                    f"{path}: {'is missing' if found is None else f'has {found} bytes'}, expected {size} bytes (as {MANIFEST} says)"
-                )
+        with self._reading():
+            for path, size in sizes.items():
+                found = path.stat().st_size if path.is_file() else None
+                if found != size:
+                    raise InputError(
+                        f"{path}: {'is missing' if found is None else f'has {found} bytes'}, expected {size} bytes (as {MANIFEST} says)"
+                    )
 
     def parameters(self, rows: list[Row], dtype: jnp.dtype | None) -> Iterator[tuple[str, Array]]:
         """(module path, array) of each row, cast to `dtype` (None: as stored). Raises InputError if a bit of the files has changed."""
         if self.unread:
             self._compare_checksums()
+            self._compare_arrays()
             self.unread = False
         checkpointer = _orbax()
         place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
@@ -73,20 +77,53 @@ class OrbaxDirectory:
         for names in _pieces((row.parameter for row in rows), size):
             wanted = {name: checkpointer.PLACEHOLDER for name in self.shapes}
             wanted |= {name: jax.ShapeDtypeStruct(self.shapes[name], self.dtypes[name], sharding=place) for name in names}
-            try:
+            with self._reading():
                 arrays = checkpointer.load((self.directory / ARRAYS).absolute(), wanted)
-            except Exception as error:  # whatever it trips over, the files are not what was written
-                reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-                raise InputError(f"{self.directory / ARRAYS}: cannot be read ({reason}), expected what {MANIFEST} lists") from error
             for name in names:
                 array = arrays.pop(name)
                 yield name, cast(array, dtype)
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except InputError:
+            raise
+        except Exception as error:  # whatever it trips over, the files are not what was written
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise InputError(f"{self.directory / ARRAYS}: cannot be read ({reason:.400}), expected what {MANIFEST} lists") from error
+
+    def _compare_arrays(self) -> None:
+        """Orbax casts to whatever it is asked for: what the manifest says must be what is there."""
+        with self._reading():
+            held = _orbax().metadata((self.directory / ARRAYS).absolute()).metadata
+            there = {name: f"{jnp.dtype(array.dtype).name} {list(array.shape)}" for name, array in held.items()}
+        listed = {name: f"{self.dtypes[name].name} {list(shape)}" for name, shape in self.shapes.items()}
+        for name in sorted(there.keys() | listed.keys()):
+            if there.get(name) != listed.get(name):
+                raise InputError(
+                    f"{self.directory / MANIFEST}: {name} is {listed.get(name)}, expected {there.get(name)} (as {ARRAYS} holds it)"
+                )
+
     def _compare_checksums(self) -> None:
-        with ThreadPoolExecutor() as threads:  # zlib lets go of the interpreter
+        with self._reading(), ThreadPoolExecutor() as threads:  # zlib lets go of the interpreter
             for path, found in zip(self.checksums, threads.map(checksum, self.checksums), strict=True):
                 if found != self.checksums[path]:
                     raise InputError(f"{path}: has the checksum {found}, expected {self.checksums[path]} (as {MANIFEST} says)")
+
+
+def _inside(name: str) -> str:
+    """The name of a file of the arrays. Raises ValueError for any other."""
+    if Path(name).parts[:1] != (ARRAYS,) or ".." in Path(name).parts:
+        raise ValueError(f"{name} is not in {ARRAYS}")
+    return name
+
+
+def _count(value: object) -> int:
+    """The same. Raises ValueError for what counts nothing."""
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise ValueError(f"{said(value)} is no count")
+    return value
 
 
 def checksum(path: Path) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from domino_jax.errors import InputError
-from domino_jax.fields import Fields
+from domino_jax.fields import LARGEST, Fields, said
 
 KINDS = ("default", "linear", "yarn", "llama3", "dynamic")
 COMMON = {"rope_type", "type", "rope_theta", "partial_rotary_factor", "finetuned"}
@@ -106,6 +106,8 @@ class Rope:
     @classmethod
     def read(cls, fields: Fields, max_position_embeddings: int) -> "Rope":
         """From `rope_theta` and `rope_scaling`, or from `rope_parameters` as Transformers 5 writes them, or from both if they agree."""
+        if fields.get("partial_rotary_factor", 1) != 1:
+            raise fields.refuse("partial_rotary_factor", fields.get("partial_rotary_factor"), "1 (heads turn whole)")
         bases = [fields.number("rope_theta")] if fields.get("rope_theta", None) is not None else []
         scalings = []
         for key in ("rope_parameters", "rope_scaling"):
@@ -124,7 +126,23 @@ class Rope:
             raise InputError(f"{fields.where}: rope_theta has the values {bases}, expected one value")
         if len(set(scalings)) > 1:
             raise InputError(f"{fields.where}: rope_parameters and rope_scaling differ, expected one RoPE scaling")
-        return cls(bases[0], scalings[0] if scalings else None)
+        rope = cls(bases[0], scalings[0] if scalings else None)
+        if not rope._is_sound(max_position_embeddings):
+            raise InputError(
+                f"{fields.where}: rope_theta is {rope.theta} and the scaling {rope.to_dict()['rope_scaling']}, "
+                "expected numbers of which angles, magnitude and context are finite"
+            )
+        return rope
+
+    def _is_sound(self, max_position_embeddings: int) -> bool:
+        """Whether what is computed of it are positive numbers that float32 holds, and positions that an int32 counts."""
+        try:
+            with np.errstate(all="ignore"):
+                numbers = np.array([*self.rates(256), self.magnitude])
+                finite = np.isfinite(numbers.astype(np.float32)).all() and (numbers > 0).all()
+            return bool(finite) and 1 <= self.context(max_position_embeddings) <= LARGEST
+        except (ArithmeticError, ValueError):  # a division by log 1, the floor of infinity
+            return False
 
     def to_dict(self) -> dict:
         """Both spellings: Transformers 5 reads the object, older readers the number and the scaling."""
@@ -139,14 +157,16 @@ class Rope:
 
 def _scaling(inner: Fields, outer: Fields, key: str, max_position_embeddings: int) -> Scaling | None:
     kind = inner.get("rope_type", inner.get("type", "default"))
+    if inner.get("type", kind) != kind:
+        raise inner.refuse("type", inner.get("type"), f"what rope_type is, {said(kind)}")
     if kind not in KINDS:
         raise outer.refuse(f"{key}.rope_type", kind, f"one of {', '.join(KINDS)} (other RoPE scaling is not supported)")
     if inner.get("partial_rotary_factor", 1) != 1:
         raise inner.refuse("partial_rotary_factor", inner.get("partial_rotary_factor"), "1 (heads turn whole)")
+    if unknown := inner.raw.keys() - COMMON - ALLOWED.get(kind, set()) - {*NEEDED.get(kind, ())}:
+        raise InputError(f"{inner.where}: {', '.join(sorted(unknown))} is there, expected only keys of {kind} RoPE")
     if kind == "default":
         return None
-    if unknown := inner.raw.keys() - COMMON - ALLOWED[kind] - {*NEEDED[kind]}:
-        raise InputError(f"{inner.where}: {', '.join(sorted(unknown))} is there, expected only keys of {kind} RoPE scaling")
     numbers = {name: inner.number(name) for name in NEEDED[kind]}
     if kind == "yarn":
         optional = ("beta_fast", "beta_slow", "attention_factor", "mscale", "mscale_all_dim")
@@ -154,5 +174,8 @@ def _scaling(inner: Fields, outer: Fields, key: str, max_position_embeddings: in
         numbers["truncate"] = inner.boolean("truncate", True)
     if kind == "llama3" and numbers["low_freq_factor"] >= numbers["high_freq_factor"]:
         raise inner.refuse("high_freq_factor", numbers["high_freq_factor"], f"more than low_freq_factor = {numbers['low_freq_factor']}")
-    original = inner.integer("original_max_position_embeddings", default=max_position_embeddings)
-    return Scaling(kind, original=original, **numbers)
+    original = outer.integer("original_max_position_embeddings", default=None)  # Phi's place, which goes before the other
+    within = inner.integer("original_max_position_embeddings", default=original or max_position_embeddings)
+    if original not in (None, within):
+        raise outer.refuse("original_max_position_embeddings", original, f"the same in {key}, {within}")
+    return Scaling(kind, original=within, **numbers)

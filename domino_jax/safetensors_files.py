@@ -104,7 +104,7 @@ def write_tensors(directory: Path, tensors: Iterable[tuple[str, np.ndarray]]) ->
 
 def first_quantised(directory: Path) -> str:
     """ " and NAME is DTYPE" of the first tensor that is no float, or nothing: part of the message that refuses the checkpoint."""
-    for path in sorted(directory.glob("*.safetensors")):
+    for path in sorted(filter(Path.is_file, directory.glob("*.safetensors"))):
         with suppress(safetensors.SafetensorError, OSError), safetensors.safe_open(path, framework="numpy") as file:
             dtypes = {name: file.get_slice(name).get_dtype() for name in sorted(file.keys())}
             for name, dtype in dtypes.items():
@@ -142,10 +142,10 @@ def _shards(directory: Path) -> dict[Path, set[str] | None]:
 def _header(path: Path, held: set[str] | None) -> dict[str, Tensor]:
     """The tensors of one file, by stored name, checked against what the index expects in it."""
     expected = f"{len(held)} tensors (as {INDEX} says)" if held is not None else "a complete safetensors file"
-    if not path.exists():
-        raise InputError(f"{path}: the shard is missing, expected {expected}")
     tensors = {}
     try:
+        if not path.is_file():
+            raise InputError(f"{path}: {'is no file' if path.exists() else 'the shard is missing'}, expected {expected}")
         with safetensors.safe_open(path, framework="numpy") as file:
             for name in sorted(file.keys()):
                 view = file.get_slice(name)

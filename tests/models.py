@@ -16,7 +16,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from domino_jax import checkpoint
 from domino_jax.config import DraftConfig, TargetConfig
 from domino_jax.errors import InputError
-from domino_jax.tensors import Row, draft_rows, target_rows
+from domino_jax.tensors import HEAD_MODULES, Row, draft_rows, target_rows
 from tests import reference
 
 SHAPE = dict(
@@ -130,11 +130,54 @@ def write_chain_pair(
     return write(directory / "target", target, published_names(ours)), write(directory / "draft", draft, theirs)
 
 
+def read(directory: Path) -> tuple[dict, dict[str, np.ndarray]]:
+    """config.json and the tensors, bare names, of a checkpoint that is in one file."""
+    tensors = safetensors.numpy.load_file(directory / "model.safetensors")
+    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    return config, {name.removeprefix("model."): tensor for name, tensor in tensors.items()}
+
+
 def oracle(target: Path) -> reference.Target:
     """The slow oracle of a target that is in one file."""
-    tensors = safetensors.numpy.load_file(target / "model.safetensors")
-    config = json.loads((target / "config.json").read_text(encoding="utf-8"))
-    return reference.Target(config, {name.removeprefix("model."): tensor for name, tensor in tensors.items()})
+    return reference.Target(*read(target))
+
+
+def speculators(raw: dict, tensors: dict[str, np.ndarray], older: bool = False, **changes) -> tuple[dict, dict[str, np.ndarray]]:
+    """A drafter of the public layout in speculators' format, whose Domino part once had other names. A change to None leaves a key out."""
+    inner, outer = (
+        raw["dflash_config"],
+        ("architectures", "num_target_layers", "block_size", "dflash_config", "emb_dim", "draft_vocab_size"),
+    )
+    config = dict(
+        architectures=["DFlashSpeculator"],
+        speculators_model_type="dflash",
+        speculators_version="0.5.0",
+        transformer_layer_config={key: value for key, value in raw.items() if key not in outer} | dict(model_type="qwen3"),
+        draft_vocab_size=raw.get("draft_vocab_size", raw["vocab_size"]),
+        target_hidden_size=raw["hidden_size"],
+        block_size=raw["block_size"],
+        mask_token_id=inner["mask_token_id"],
+        aux_hidden_state_layer_ids=[layer + 1 for layer in inner["target_layer_ids"]],
+        sample_from_anchor=inner.get("shift_label", False),
+        sliding_window_non_causal=False,
+        speculators_config=dict(
+            algorithm="dflash",
+            proposal_methods=[dict(proposal_type="greedy", speculative_tokens=raw["block_size"] - 1)],
+            default_proposal_method="greedy",
+            verifier=dict(name_or_path="some/Target-8B", architectures=["Qwen3ForCausalLM"]),
+        ),
+    )
+    if "projector_type" in inner and older:
+        config |= {f"domino_{key}": inner[key] for key in ("emb_dim", "gru_hidden_dim", "pure_draft_prefix_len")} | dict(
+            domino_enabled=True
+        )
+    elif "projector_type" in inner:
+        config |= dict(speculators_model_type="domino", lambda_base_start=1.0, lambda_base_decay_ratio=0.5)
+        config |= {key: inner[key] for key in ("gru_hidden_dim", "pure_draft_prefix_len")} | dict(
+            logits_correction_emb_dim=inner["emb_dim"]
+        )
+    prefix = "domino_head." if older else "logits_correction."
+    return _changed(config, changes), {prefix * name.startswith(HEAD_MODULES) + name: tensor for name, tensor in tensors.items()}
 
 
 COUNT_STOP, NOISE = 28, 0.5

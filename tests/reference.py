@@ -56,9 +56,26 @@ def attention(query, key, value, visible):
     return mixed
 
 
-def decoder_layer(w: Weights, config: dict, x_TD, positions, context_SD=None, context_positions=(), causal=True):
-    """A Qwen3 layer. `context` gives further keys and values, before x's own; it is not normed."""
+def block_visible(length: int, rows: int, window: int | None = None, moves: bool = True, causal: bool = True) -> np.ndarray:
+    """What the rows of a block at positions length.. see of the context and of the block -> boolean [rows, length + rows].
+
+    A full layer (window None): all. A sliding one: SpecForge's rule; with `moves` false speculators' (one place for all rows).
+    """
+    seen = np.ones((rows, length + rows), bool)
+    if window is None:
+        return seen
+    for row in range(rows):
+        for j in range(length):
+            seen[row, j] = j >= (length + row - (window - 1) if moves else length - window)
+        for other in range(rows):
+            seen[row, length + other] = other <= row or not causal
+    return seen
+
+
+def decoder_layer(w: Weights, config: dict, x_TD, positions, context_SD=None, context_positions=(), visible=None):
+    """A Qwen3 layer. `context` gives further keys and values, before x's own; it is not normed. `visible` None: causal."""
     eps, width, theta = config["rms_norm_eps"], config["head_dim"], config["rope_theta"]
+    stretch = (config.get("rope_scaling") or {"factor": 1})["factor"]  # linear scaling only
     normed = rms_norm(x_TD, w["input_layernorm"], eps)
     source = normed if context_SD is None else np.concatenate([context_SD, normed])
     places = [*context_positions, *positions]
@@ -66,9 +83,10 @@ def decoder_layer(w: Weights, config: dict, x_TD, positions, context_SD=None, co
     def heads(rows, name):
         return (rows @ w[f"self_attn.{name}_proj"].T).reshape(len(rows), -1, width)
 
-    query = rope(rms_norm(heads(normed, "q"), w["self_attn.q_norm"], eps), positions, theta)
-    key = rope(rms_norm(heads(source, "k"), w["self_attn.k_norm"], eps), places, theta)
-    visible = np.array([[not causal or j <= i for j in places] for i in positions])
+    query = rope(rms_norm(heads(normed, "q"), w["self_attn.q_norm"], eps), np.array(positions) / stretch, theta)
+    key = rope(rms_norm(heads(source, "k"), w["self_attn.k_norm"], eps), np.array(places) / stretch, theta)
+    if visible is None:
+        visible = np.array([[j <= i for j in places] for i in positions])
     mixed = attention(query, key, heads(source, "v"), visible).reshape(len(x_TD), -1)
     x_TD = x_TD + mixed @ w["self_attn.o_proj"].T
     normed = rms_norm(x_TD, w["post_attention_layernorm"], eps)
@@ -112,9 +130,12 @@ class GRUWeights(Weights):
         return np.asarray(self.tensors[f"prefix_gru.{name}"], np.float64)
 
 
-def rollout(embed, gru: Weights, w1, w2, base_PV, hidden_PD, verified: int, prefix: int, pool_size: int) -> list[int]:
-    """The Domino head, one position after the other."""
+def rollout(
+    embed, gru: Weights, w1, w2, base_PV, hidden_PD, verified: int, prefix: int, pool_size: int, bias1=0, bias2=0, ids=None
+) -> list[int]:
+    """The Domino head, one position after the other. Where V are a drafter's own tokens, `ids` are theirs in the target."""
     P, V = base_PV.shape
+    ids = np.arange(V) if ids is None else ids
     everything = np.arange(V)
     pool = everything
     if 0 < pool_size < V:
@@ -126,19 +147,28 @@ def rollout(embed, gru: Weights, w1, w2, base_PV, hidden_PD, verified: int, pref
         if j:
             state = gru_step(gru, embed[proposals[-1]], state)
         if j < prefix:
-            proposals.append(int(base_PV[j].argmax()))
+            proposals.append(int(ids[base_PV[j].argmax()]))
             continue
-        logits = base_PV[j] + w2 @ silu(w1 @ np.concatenate([hidden_PD[j], state]))
+        logits = base_PV[j] + w2 @ silu(w1 @ np.concatenate([hidden_PD[j], state]) + bias1) + bias2
         candidates = everything if j == 0 else pool
-        proposals.append(int(candidates[logits[candidates].argmax()]))
+        proposals.append(int(ids[candidates[logits[candidates].argmax()]]))
     return proposals
 
 
 class Drafter:
-    def __init__(self, config: dict, tensors: dict[str, np.ndarray], target: Target):
+    """Tensors of its own go before the target's: `embed_tokens`, `lm_head`; with `d2t` the rows of its head are those tokens alone.
+
+    A config whose `layer_types` slide follows SpecForge's rule; `moves` and `causal` make it speculators'.
+    """
+
+    def __init__(self, config: dict, tensors: dict[str, np.ndarray], target: Target, moves: bool = True, causal: bool = True):
         self.config, self.target, self.tensors = config, target, tensors
         self.w, self.inner = Weights(tensors), config["dflash_config"]
         self.domino = "projector_type" in self.inner
+        self.embed = self.w["embed_tokens"] if "embed_tokens.weight" in tensors else target.embed
+        self.head = self.w["lm_head"] if "lm_head.weight" in tensors else target.head
+        self.ids = np.arange(len(self.head)) + tensors.get("d2t", 0)
+        self.moves, self.causal = moves, causal
 
     def hidden(self, residuals, verified: int, length: int) -> np.ndarray:
         """Hidden states of the block [verified, MASK, MASK, ...] at position `length`, over the features before it."""
@@ -146,20 +176,24 @@ class Drafter:
         features = np.concatenate([residuals[i][:length] for i in self.inner["target_layer_ids"]], -1)
         context = rms_norm(features @ self.w["fc"].T, self.w["hidden_norm"], eps)
         block = [verified] + [self.inner["mask_token_id"]] * (config["block_size"] - 1)
-        x, positions = self.target.embed[block], range(length, length + len(block))
+        x, positions = self.embed[block], range(length, length + len(block))
         for i in range(config["num_hidden_layers"]):
-            x = decoder_layer(self.w.under(f"layers.{i}."), config, x, positions, context, range(length), causal=False)
+            slides = "sliding" in (config.get("layer_types") or ["full"] * (i + 1))[i]
+            visible = block_visible(length, len(block), config["sliding_window"] if slides else None, self.moves, self.causal)
+            x = decoder_layer(self.w.under(f"layers.{i}."), config, x, positions, context, range(length), visible)
         return rms_norm(x, self.w["norm"], eps)
 
     def propose(self, residuals, verified: int, length: int, num_proposals: int, pool_size: int) -> list[int]:
         hidden = self.hidden(residuals, verified, length)
         first = 0 if self.domino and self.inner.get("shift_label") else 1
         hidden = hidden[first : first + num_proposals]
-        base = hidden @ self.target.head.T
+        base = hidden @ self.head.T
         if not self.domino:
-            return [int(token) for token in base.argmax(-1)]
+            return [int(token) for token in self.ids[base.argmax(-1)]]
         w1, w2, prefix = self.w["embed_proj.0"], self.w["embed_proj.2"], self.inner["pure_draft_prefix_len"]
-        return rollout(self.target.embed, GRUWeights(self.tensors), w1, w2, base, hidden, verified, prefix, pool_size)
+        biases = [self.tensors.get(f"embed_proj.{layer}.bias", 0) for layer in (0, 2)]
+        head = GRUWeights(self.tensors), w1, w2
+        return rollout(self.embed, *head, base, hidden, verified, prefix, pool_size, *biases, self.ids)
 
 
 def speculate(target: Target, drafter: Drafter, prompt, new: int, num_proposals: int, pool_size: int):

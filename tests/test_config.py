@@ -203,7 +203,7 @@ TARGET_REFUSALS = [
     (dict(model_type=None), ("model_type is null", '"qwen3"')),
     (dict(num_experts=8), ("num_experts is 8", "a mixture of experts is not supported")),
     (dict(model_type="llama", mlp_bias=True), ("mlp_bias is true", "false")),
-    (dict(use_sliding_window=True), ("layer_types is null", "sliding layers are not supported")),
+    (dict(use_sliding_window=True, max_window_layers=2), ("layer_types is null", "sliding layers are not supported")),
     (dict(layer_types=["sliding_attention"] * 4), ("layer_types", "sliding layers are not supported")),
     (dict(tie_word_embeddings=1), ("tie_word_embeddings is 1", "true or false")),
     (dict(dflash_config={}), ("this is a DFlash/Domino drafter", "expected a target model", "pass it as the draft")),
