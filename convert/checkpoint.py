@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 
@@ -183,7 +184,17 @@ def write_orbax(directory: Path, source: Checkpoint, target: Checkpoint | None, 
     about = {"origin": str(source.directory)}
     if target and source is not target:
         about["target"] = {"name": str(target.directory), "fingerprint": pairing.fingerprint(target)}
-    orbax_store.save(directory, parameters, **about)
+    with silent_threads():
+        orbax_store.save(directory, parameters, **about)
+
+
+@contextmanager
+def silent_threads() -> Iterator[None]:
+    """On an error, Orbax's threads are left with a closed event loop, of which each would print a traceback. The error itself is raised."""
+    hooks = sys.excepthook, sys.unraisablehook
+    sys.excepthook = sys.unraisablehook = lambda *_: None
+    yield
+    sys.excepthook, sys.unraisablehook = hooks
 
 
 def write_hugging_face(directory: Path, source: Checkpoint, target: Checkpoint | None, parameters: Parameters, dtype: Dtype) -> None:

@@ -52,7 +52,7 @@ class OrbaxDirectory:
             self.dtypes = {name: DTYPES[tensor["dtype"]] for name, tensor in manifest["tensors"].items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
-                f"{directory / MANIFEST}: malformed ({error!r:.200}), expected files with sizes and checksums, tensors with shapes and types"
+                f"{directory / MANIFEST}: malformed ({error!r:.200}), expected files with sizes and checksums, tensors with shapes"
             ) from None
         if self.target is not None and not isinstance(self.target, dict):
             raise InputError(f"{directory / MANIFEST}: target is {said(self.target)}, expected an object or nothing")
@@ -178,8 +178,9 @@ def _pieces(names: Iterable[str], size: dict[str, int]) -> Iterator[list[str]]:
 
 
 def _orbax():
-    """Orbax's piecewise interface. It logs progress of its own at INFO and WARNING, which a command line cannot use."""
+    """Orbax's piecewise interface. It logs its progress, and tracebacks of errors that it raises as well: none of use to a command line."""
     import orbax.checkpoint.experimental.v1 as checkpointer  # a second of import that safetensors users never pay
 
-    logging.getLogger("absl").setLevel(logging.ERROR)
+    for name in ("absl", "asyncio", "concurrent.futures"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     return checkpointer
