@@ -66,34 +66,16 @@ def _no_room(error: Exception) -> str | None:
 
 
 def _replace(building: Path, out: Path) -> None:
-    """Renames `building` to `out`; an old `out` is moved aside first, and back if that fails, and deleted last.
-
-    Another process may do the same at the same time: whichever comes later stays.
-    """
-    while True:
-        aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
-        old = aside / out.name
-        try:
-            with suppress(FileNotFoundError):
-                out.rename(old)
-            building.rename(out)
-        except BaseException as error:
-            taken = isinstance(error, OSError) and error.errno in TAKEN
-            if not taken and os.path.lexists(old) and not os.path.lexists(out):
-                old.rename(out)
-            shutil.rmtree(aside)
-            if not taken:
-                raise
-        else:
-            shutil.rmtree(aside)
-            return
-
-
-def _remove(directory: Path) -> None:
-    """Deletes it, also while threads of a writer that has failed are still at work in it."""
-    for _ in range(REMOVALS):
-        shutil.rmtree(directory, ignore_errors=True)
-        if not directory.exists():
-            return
-        time.sleep(0.05)
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    """Renames `building` to `out`; an old `out` is moved aside first, and back if that fails, and deleted last."""
+    if not out.exists():
+        building.rename(out)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
+    out.rename(aside / out.name)
+    try:
+        building.rename(out)
+    except BaseException:
+        (aside / out.name).rename(out)
+        aside.rmdir()
+        raise
+    shutil.rmtree(aside)
