@@ -23,7 +23,7 @@ NOT_CARRIED = ("auto_map", "torch_dtype", "dtype")  # names code of others, or i
 def save(directory: Path, config: TargetConfig | DraftConfig, parameters: Mapping[str, Array], dtype: jnp.dtype) -> None:
     """The Hugging Face layout in `dtype`, complete or not there at all; replaces what is there."""
     with directories.built(directory, replace=True) as building:
-        hugging_face(building, config, ((path, array.astype(dtype)) for path, array in parameters.items()), dtype.name)
+        hugging_face(building, config, ((path, array.astype(dtype)) for path, array in parameters.items()), jnp.dtype(dtype).name)
 
 
 def hugging_face(
