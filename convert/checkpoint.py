@@ -5,6 +5,7 @@ import math
 import os
 import shutil
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -123,12 +124,16 @@ def open_sources(arguments: argparse.Namespace) -> dict[str, Checkpoint]:
 def destination(name: str, force: bool, sources: Iterable[Checkpoint], dtype: Dtype) -> Path:
     """Where DST will be. Raises InputError if it may not be replaced, or if the disk has no room for it."""
     out = Path(os.path.abspath(os.path.expanduser(name)))
-    if out.exists() and not force:
+    try:
+        os.fsencode(out).decode()
+    except UnicodeDecodeError:  # what writes the arrays takes no other names
+        raise InputError(f"{out}: is not UTF-8, expected a name that is") from None
+    if os.path.lexists(out) and not force:
         raise InputError(f"{out}: exists already, expected a new directory (or --force to replace it)")
     for source in sources:
-        if source.directory.resolve().is_relative_to(out.resolve()):
+        if source.directory.resolve().is_relative_to(os.path.realpath(out)):
             raise InputError(f"{out}: holds the source {source.directory}, expected another directory (--force would delete the source)")
-    there = next(path for path in out.parents if path.exists())
+    there = next(path for path in out.parents if os.path.exists(path))
     needed, free = sum(source.bytes(dtype) for source in sources), shutil.disk_usage(there).free
     if needed > free:
         raise InputError(f"{there}: has {free:,} bytes free, expected at least {needed:,} for {out.name}")
@@ -191,10 +196,21 @@ def write_orbax(directory: Path, source: Checkpoint, target: Checkpoint | None, 
 @contextmanager
 def silent_threads() -> Iterator[None]:
     """On an error, Orbax's threads are left with a closed event loop, of which each would print a traceback. The error itself is raised."""
-    hooks = sys.excepthook, sys.unraisablehook
-    sys.excepthook = sys.unraisablehook = lambda *_: None
-    yield
-    sys.excepthook, sys.unraisablehook = hooks
+    raised, lost = sys.excepthook, sys.unraisablehook
+
+    def loud() -> None:
+        sys.excepthook, sys.unraisablehook = raised, lost
+
+    sys.excepthook = lambda *_: None
+    sys.unraisablehook = lambda what: lost(what) if what.exc_type is KeyboardInterrupt else None
+    try:
+        yield
+    except BaseException:
+        later = threading.Timer(directories.SETTLED, loud)
+        later.daemon = True
+        later.start()
+        raise
+    loud()
 
 
 def write_hugging_face(directory: Path, source: Checkpoint, target: Checkpoint | None, parameters: Parameters, dtype: Dtype) -> None:

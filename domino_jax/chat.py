@@ -80,7 +80,8 @@ def turns(interrupts: Interrupts) -> Iterator[str]:
         if terminal:
             print("> ", end="", file=sys.stderr, flush=True)
             if interrupts.came_before_line():
-                cli.say(f"\n{HELP}")
+                print(file=sys.stderr)
+                cli.say(HELP)
                 continue
         line = sys.stdin.readline()
         if not line:

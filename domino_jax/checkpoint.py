@@ -70,9 +70,9 @@ def locate(name: str | Path) -> Path:
         return path
     except PermissionError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}), expected a checkpoint directory") from None
-    except OSError:
+    except (OSError, ValueError):  # not there, too long, no name at all
         pass
-    if path.exists():
+    if os.path.exists(path):
         raise InputError(f"{path}: is a file, expected a checkpoint directory")
     if not HUB_ID.fullmatch(str(name)):
         raise InputError(f"{path}: no such directory, expected a checkpoint directory or a hub id (owner/name)")

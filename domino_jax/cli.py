@@ -56,7 +56,7 @@ def number(low: int) -> Callable[[str], int]:
 def say(message: str) -> None:
     """One line on stderr."""
     with tqdm.external_write_mode(file=sys.stderr):  # a bar makes room
-        print(message, file=sys.stderr, flush=True)
+        print(" ".join(message.splitlines()), file=sys.stderr, flush=True)
 
 
 def progress(label: str) -> Callable[[Iterable, int], Iterable]:
@@ -126,7 +126,7 @@ def run(command: Callable[[Sequence[str] | None], int], argv: Sequence[str] | No
             traceback.print_exc()
         lines = str(error).strip().splitlines() or [type(error).__name__]
         if isinstance(error, InputError):
-            say(f"error: {' '.join(lines)}")
+            say(f"error: {error}")
             return BAD_INPUT
         if "RESOURCE_EXHAUSTED" in str(error):
             say(f"error: the device is out of memory ({lines[0]}); lower --batch-size, --max-context or --pool-size")

@@ -1,17 +1,20 @@
 """Directories that are complete or not there."""
 
+import atexit
 import errno
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from domino_jax.errors import InputError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+TAKEN = (errno.ENOTEMPTY, errno.EEXIST)  # by another process, a moment ago
+SETTLED = 1.0  # seconds after an error no thread of a library is at work any more
 
 
 @contextmanager
@@ -41,12 +44,22 @@ def built(out: Path, replace: bool) -> Iterator[Path]:
 
 
 def _remove(building: Path) -> None:
-    """Deletes it, also while a library's threads are still writing into it after an error."""
+    """Deletes it, also while a library's threads are still writing into it after an error: they may even make it anew a moment later."""
+    if not building.exists():
+        return
+    atexit.register(_keep_away, building, time.monotonic() + SETTLED)
     for _ in range(50):
         shutil.rmtree(building, ignore_errors=True)
         if not building.exists():
             return
         time.sleep(0.1)
+
+
+def _keep_away(building: Path, until: float) -> None:
+    shutil.rmtree(building, ignore_errors=True)
+    while time.monotonic() < until:
+        time.sleep(0.02)
+        shutil.rmtree(building, ignore_errors=True)
 
 
 def _become(building: Path, out: Path) -> None:
@@ -66,16 +79,24 @@ def _no_room(error: Exception) -> str | None:
 
 
 def _replace(building: Path, out: Path) -> None:
-    """Renames `building` to `out`; an old `out` is moved aside first, and back if that fails, and deleted last."""
-    if not out.exists():
-        building.rename(out)
-        return
-    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
-    out.rename(aside / out.name)
-    try:
-        building.rename(out)
-    except BaseException:
-        (aside / out.name).rename(out)
-        aside.rmdir()
-        raise
-    shutil.rmtree(aside)
+    """Renames `building` to `out`; an old `out` is moved aside first, and back if that fails, and deleted last.
+
+    Another process may do the same at the same time: whichever comes later stays.
+    """
+    while True:
+        aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
+        old = aside / out.name
+        try:
+            with suppress(FileNotFoundError):
+                out.rename(old)
+            building.rename(out)
+        except BaseException as error:
+            taken = isinstance(error, OSError) and error.errno in TAKEN
+            if not taken and os.path.lexists(old) and not os.path.lexists(out):
+                old.rename(out)
+            shutil.rmtree(aside)
+            if not taken:
+                raise
+        else:
+            shutil.rmtree(aside)
+            return

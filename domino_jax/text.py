@@ -6,7 +6,7 @@ from pathlib import Path
 from tokenizers.decoders import DecodeStream
 
 from domino_jax.errors import InputError
-from domino_jax.fields import Fields, read_json
+from domino_jax.fields import LARGEST, Fields, read_json
 
 
 class Text:
@@ -40,13 +40,13 @@ class Text:
             raise InputError(f"{self.directory}: the tokenizer has no chat template, expected one; use --raw for a prompt as it stands")
         try:
             text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, enable_thinking=thinking)
+            return self.tokenizer.encode(text, add_special_tokens=False)
         except ImportError as error:
             raise InputError(f"the chat template cannot be rendered ({error}), expected jinja2 to be installed") from None
         except Exception as error:  # whatever a template raises, the messages are what it could not render
             raise InputError(
                 f"{self.directory}: the chat template refuses the messages ({error}), expected role and content of each turn"
             ) from error
-        return self.tokenizer.encode(text, add_special_tokens=False)
 
     def decode(self, ids: list[int]) -> str:
         return self.backend.decode(ids, skip_special_tokens=True)
@@ -131,7 +131,7 @@ def stop_ids(directory: Path, text: Text | None) -> tuple[int, ...]:
         if listed is None:
             continue
         ids = listed if isinstance(listed, list) else [listed]
-        if not all(type(token) is int and token >= 0 for token in ids):
+        if not all(type(token) is int and 0 <= token <= LARGEST for token in ids):
             raise fields.refuse("eos_token_id", listed, "a token id or a list of them")
         if ids:
             return tuple(dict.fromkeys(ids))

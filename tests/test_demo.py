@@ -10,6 +10,7 @@ from domino_jax.checkpoint import open_any
 from domino_jax.demo import gates, pretrain, problems, tokenizer
 from domino_jax.errors import InputError
 from domino_jax.events import Result
+from domino_jax.rope import Rope
 from domino_jax.text import Text
 
 
@@ -71,7 +72,7 @@ def test_cutting_keeps_ids_and_the_merges_that_make_them():
 
 def test_pretraining_learns_resumes_and_writes_a_target(tmp_path, monkeypatch, capsys):
     """On a tiny shape: the loss falls, the time budget ends the run, the same command finishes it, the target loads."""
-    small = pretrain.TargetConfig(4160, 32, 48, 2, 2, 1, 16, 1e-6, 10000.0, 2048, True)
+    small = pretrain.TargetConfig(4160, 32, 48, 2, 2, 1, 16, 1e-6, Rope(10000.0), 2048, True)
     monkeypatch.setattr(pretrain, "CONFIG", small)
     argv = ["--tokenizer", demo.TARGET, "--out", str(tmp_path / "run"), "--problems", "64", "--batch-size", "8", "--dtype", "float32"]
     argv += ["--steps", "16"]

@@ -5,6 +5,8 @@ What is broken is drawn from a generator seeded by the test's name, so a failing
 
 import copy
 import dataclasses
+import functools
+import gc
 import json
 import math
 import os
@@ -28,6 +30,7 @@ from domino_jax import checkpoint, engine
 from domino_jax.checkpoint import Checkpoint
 from domino_jax.config import DraftConfig, TargetConfig
 from domino_jax.errors import InputError
+from domino_jax.fields import read_json
 from domino_jax.orbax_store import ARRAYS, MANIFEST, checksum
 from domino_jax.safetensors_files import INDEX
 from tests.models import draft_config, published_names, random_tensors, target_config, write, write_tokenizer
@@ -107,6 +110,14 @@ def cases() -> Iterator[Cases]:
     assert grown < BYTES, f"{grown} bytes more"
 
 
+@pytest.fixture(autouse=True, scope="module")
+def made_once() -> Iterator[None]:
+    """The abstract module of a config is what takes longest; most cases that load have the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoint, "abstract", functools.cache(checkpoint.abstract))
+        yield
+
+
 @pytest.fixture
 def rng(request) -> random.Random:
     return random.Random(request.node.name)
@@ -125,7 +136,7 @@ ENTITIES = {  # what Python's own writer does not write
 VALUES = [
     *(None, True, False, 0, 1, 2, 3, -1, 4, 7, 16, 32, 48, 96, 9999, LARGEST, 2**31, 2**63, 2**64, 10**400, -(10**400)),
     *(0.0, -0.0, 0.5, 1.0, 2.0, 16.0, 1e-320, 1e308, -1.5, math.nan, math.inf, -math.inf, *ENTITIES),
-    *("", "x", "16", "true", "silu", "domino", "default", "yarn", "line\nend", "\ud800", "\0", "a" * 5000, "é\u2028🙂", "/dev/zero"),
+    *("", "x", "16", "true", "silu", "domino", "default", "yarn", "line\nend", "\ud800", "\0", "a" * 1000, "é\u2028🙂", "/dev/zero"),
     *([], [[]], [0], [1], [1, 2], [0, 0], [-1], [None], ["x"], [10**400], [0] * 10_000, ["full_attention"], ["sliding_attention"]),
     *({}, {"a": 1}, {"rope_type": "yarn"}, {"rope_type": "linear", "factor": 1e-300}, {"": {"": {}}}, {"x\ny": "z\nz"}),
 ]
@@ -165,13 +176,13 @@ class Broken:
 
 
 def broken(rng: random.Random, raw: dict) -> Broken:
-    """Replaces, deletes, renames, moves, doubles or swaps."""
+    """Replaces, deletes, renames, moves, doubles, repeats elsewhere or swaps."""
     raw = copy.deepcopy(raw)
     holder = rng.choice(containers(raw)) if rng.random() < 0.5 else raw
     key = rng.choice([*holder] if isinstance(holder, dict) else range(len(holder)))
     owners = [name for other in containers(raw) if isinstance(other, dict) for name, held in other.items() if held is holder]
     keys = {*owners, *map(str, [key]), *keys_within(holder[key])}
-    how = rng.choices(["replace", "delete", "rename", "move", "double", "swap"], [60, 10, 10, 10, 5, 5])[0]
+    how = rng.choices(["replace", "delete", "rename", "move", "double", "again", "swap"], [50, 10, 10, 10, 5, 10, 5])[0]
     value, before = rng.choice(VALUES), holder[key]
     if how == "replace" or not isinstance(holder, dict):
         how = "replace"
@@ -182,6 +193,10 @@ def broken(rng: random.Random, raw: dict) -> Broken:
         holder.clear()
         holder.update([("@twice@" + key, value), *pairs] if rng.random() < 0.5 else [*pairs, ("@twice@" + key, value)])
         return Broken(text_of(raw), f"{how} {key!r} with {value!r:.60}", keys | keys_within(value))
+    if how == "again":
+        others = [held for held in containers(raw) if isinstance(held, dict) and key not in held]
+        rng.choice(others or [{}])[key] = value
+        return Broken(text_of(raw), f"{how} {key!r} by {value!r:.60}", keys)
     del holder[key]
     if how == "rename":
         new = rng.choice([key + "x", key[:-1], key.upper(), " " + key, key + "\n", "", rng.choice([*keys_within(raw)] or ["x"])])
@@ -326,6 +341,7 @@ MAY_CHANGE = {  # a field -> the keys that may change it beside the same tensors
     "windows": WINDOW_KEYS,
     "domino": HEAD_KEYS,
     "target_layer_ids": {"aux_hidden_state_layer_ids"},
+    "draft_vocab_size": {"vocab_size"},
     "target_name": NAME_KEYS,
 }
 WHOLE = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim")
@@ -370,8 +386,31 @@ def test_a_config_with_one_thing_changed(base, rng, cases):
         cases.expect(held == base.bits, f"{made.how}: other weights")
         cases.expect(legal(config), f"{made.how}: {config}")
         cases.expect(all(({field} | MAY_CHANGE.get(field, set())) & made.keys for field in fields), f"{made.how}: {fields} changed")
-        if made.how.startswith("replace") and made.after is not None and kind(made.after) != kind(made.before):
+        cases.expect(not fields or not made.how.startswith("again"), f"{made.how}: {fields} changed")
+        if made.how.startswith("replace") and None not in (made.before, made.after) and kind(made.after) != kind(made.before):
             cases.expect(made.key not in ONE_KIND, f"{made.how}: loads")
+
+
+@pytest.mark.parametrize("base", [name for name in BASES if not name.startswith("stored")], indirect=True)
+def test_every_value_of_every_key(base, cases):
+    """Read without the tensors, which would refuse most of what is legal: nothing changes but what the key stands for."""
+    kind_of = DraftConfig if isinstance(base.config, DraftConfig) else TargetConfig
+    path = base.directory / "config.json"
+    for place, number in [(place, number) for place, held in enumerate(containers(base.raw)) for number in range(len(held))]:
+        for value in VALUES:
+            raw = copy.deepcopy(base.raw)
+            holder = containers(raw)[place]
+            key = [*holder][number] if isinstance(holder, dict) else number
+            before, holder[key] = holder[key], value
+            if (text := text_of(raw)) == path.read_text(encoding="utf-8"):
+                continue
+            path.write_text(text, encoding="utf-8")
+            how = f"{key!r}: {value!r:.60}"
+            config = cases.run(how, lambda: kind_of.from_dict(read_json(path), str(path)))
+            if config is not None:
+                cases.expect(legal(config), f"{how}: {config}")
+                if None not in (value, before) and kind(value) != kind(before):
+                    cases.expect(key not in ONE_KIND, f"{how}: is taken")
 
 
 @pytest.mark.parametrize("base", BASES, indirect=True)
@@ -415,6 +454,17 @@ def test_the_command_line_says_it_in_one_line(base, rng, capsys, tmp_path):
         assert err.startswith("error: "), made.how
         assert err.count("\n") == 1, made.how
         assert [path.name for path in tmp_path.iterdir()] == ["base"], made.how
+
+
+@pytest.mark.parametrize("base", ["speculators"], indirect=True)
+@pytest.mark.parametrize("name", ["\ud800", "line\nend", "\0", "\x1b[2J"], ids=ascii)
+def test_a_target_whose_name_cannot_be_printed_is_none(name, base, bases, capsys):
+    raw = base.raw | {"speculators_config": {"verifier": {"name_or_path": name}}}
+    (base.directory / "config.json").write_text(json.dumps(raw))
+    assert main(["--inspect", str(base.directory)]) == 0
+    printed, err = capsys.readouterr()
+    assert "target_name = None\n" in printed
+    assert (err, engine.open_pair(str(bases / "qwen3"), str(base.directory)).draft.config.target_name) == ("", None)
 
 
 # --- safetensors files ---
@@ -570,7 +620,7 @@ def misindexed(rng: random.Random, directory: Path) -> str:
         del names[name]
     elif how == "in two shards":
         more = safetensors.numpy.load_file(directory / other)
-        safetensors.numpy.save_file(held | {name: more[name] for name in [*more][:1]}, directory / shard)
+        safetensors.numpy.save_file(held | {name: more[name] + 1 for name in [*more][:1]}, directory / shard)
     elif how == "emptied":
         safetensors.numpy.save_file({}, directory / shard)
     elif how == "another file":
@@ -592,6 +642,7 @@ def test_an_index_that_is_wrong(name, bases, rng, cases, tmp_path):
         how = misindexed(rng, base.directory)
         found = cases.run(how, base.use)
         cases.expect(found is None or base.unchanged(found), f"{how}: other weights")
+        cases.expect(found is None or not how.startswith(("path", "in two shards")), f"{how}: is taken")
         base.restore()
 
 
@@ -602,8 +653,11 @@ def shaken(rng: random.Random, store: Path, content: dict[str, bytes]) -> str:
     """Damages one file below the arrays, or puts one there, and says which and how."""
     name = rng.choice([*content])
     path = store / ARRAYS / name
-    how = rng.choice(["gone", "torn", "another's", "directory", "one more"])
-    if how == "gone":
+    how = rng.choice(["gone", "torn", "flipped", "flipped", "another's", "directory", "one more"])
+    if how == "flipped":
+        place = rng.randrange(len(content[name]) or 1)
+        path.write_bytes(content[name][:place] + bytes(byte ^ 1 for byte in content[name][place : place + 1]) + content[name][place + 1 :])
+    elif how == "gone":
         path.unlink()
     elif how == "torn":
         how, made = torn(rng, content[name])
@@ -632,6 +686,7 @@ def test_a_store_that_was_shaken(forged, base, rng, cases):
         found = cases.run(how, base.use)
         cases.expect(found is None or base.unchanged(found) or forged, f"{how}: other weights")
         base.restore()
+    gc.collect()  # what Orbax dropped warns here, where that is no surprise
 
 
 def forge(store: Path) -> None:
@@ -642,13 +697,38 @@ def forge(store: Path) -> None:
     (store / MANIFEST).write_text(json.dumps(manifest))
 
 
+def plausible(rng: random.Random, manifest: dict) -> tuple[str, bytes]:
+    """A manifest with another value of the right kind."""
+    manifest = copy.deepcopy(manifest)
+    name, file = rng.choice([*manifest["tensors"]]), rng.choice([*manifest["files"]])
+    tensor, held = manifest["tensors"][name], manifest["files"][file]
+    how = rng.choice(["dtype", "shape", "crc32", "size", "no file", "no tensor", "name"])
+    if how == "dtype":
+        tensor["dtype"] = rng.choice(["bfloat16", "float16", "float64", "int32"])
+    elif how == "shape":
+        shape = tensor["shape"]
+        tensor["shape"] = rng.choice([shape[::-1], [math.prod(shape)], [*shape, 1], shape[:-1], [float(size) for size in shape]])
+    elif how in ("crc32", "size"):
+        held[how] += rng.choice([-1, 1, 2**32])
+    elif how == "no file":
+        del manifest["files"][file]
+    elif how == "no tensor":
+        del manifest["tensors"][name]
+    else:
+        manifest["files"] = {rng.choice(["/dev/null", "../x", f"x/../{file}", f"{file}/", file.upper()]): held}
+    return f"{how} of {name}, {file}", json.dumps(manifest).encode()
+
+
 @pytest.mark.parametrize("base", ["stored target", "stored draft"], indirect=True)
 def test_a_manifest_that_is_wrong(base, rng, cases):
     manifest = json.loads((base.directory / MANIFEST).read_text())
     for _ in range(120):
-        if rng.random() < 0.8:
+        way = rng.random()
+        if way < 0.5:
             made = broken(rng, manifest)
             how, content = made.how, made.text.encode()
+        elif way < 0.8:
+            how, content = plausible(rng, manifest)
         else:
             how, content = torn(rng, json.dumps(manifest).encode())
         (base.directory / MANIFEST).write_bytes(content)
@@ -661,10 +741,10 @@ def test_a_manifest_that_is_wrong(base, rng, cases):
 
 @pytest.mark.parametrize("base", ["qwen3", "domino", "stored target", "stored draft"], indirect=True)
 def test_what_is_no_file(base, cases):
-    """A directory, a link to nowhere or to itself, a pipe that nobody writes to, a device that never ends."""
+    """A directory, a link to nowhere or to itself, a pipe that nobody writes to, a device."""
     names = sorted(str(path.relative_to(base.directory)) for path in base.directory.rglob("*") if path.is_file())
     for name in names:
-        for how in ("directory", "nowhere", "itself", "pipe", "/dev/zero", "/dev/null"):
+        for how in ("directory", "nowhere", "itself", "pipe", "/dev/null"):
             path = base.directory / name
             path.unlink()
             if how == "directory":
@@ -698,7 +778,7 @@ def test_a_tokenizer_and_stop_ids_that_are_wrong(name, bases, rng, cases, tmp_pa
         ids = [] if pair.text is None else pair.text.encode("hé")
         return ids, pair.stop_ids, pair.text and pair.text.decode(ids)
 
-    for _ in range(100):
+    for _ in range(80):
         if rng.random() < 0.8:
             made = broken(rng, raw)
             how, content = made.how, made.text.encode()

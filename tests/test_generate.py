@@ -59,6 +59,14 @@ def test_generation_config_stops_first(run, counting_pair, tmp_path, listed, las
     assert done.out == " ".join(map(str, range(1, last + 1))) + "\n"
 
 
+@pytest.mark.parametrize("listed", [-1, 2**31, 10**400, [28, 2**31], "28", True])
+def test_a_stop_id_that_no_token_has_is_refused(run, counting_pair, tmp_path, listed):
+    target = altered(counting_pair[0], tmp_path / "target", generation_config={"eos_token_id": listed})
+    done = runner(run, (target, counting_pair[1]), *CONTEXT)("--prompt-ids", "0", status=2)
+    assert done.out == ""
+    assert done.err.startswith(f"error: {target}/generation_config.json: eos_token_id is")
+
+
 @pytest.mark.parametrize("draft", [(), ("--draft", "none")])
 @pytest.mark.parametrize(("argv", "last"), [(("5 9",), 5), (("30",), 28), (("7", "--ignore-eos"), 7)])
 def test_further_stop_ids(count, argv, last, draft):

@@ -115,7 +115,9 @@ def test_a_tokenizer_without_template_points_to_raw(tmp_path):
         Text(tmp_path).encode_chat([{"role": "user", "content": "hi"}])
 
 
-@pytest.mark.parametrize("template", ["{{ raise_exception('roles must alternate') }}", "{{ messages[5].content }}", "{% if %}"])
+@pytest.mark.parametrize(
+    "template", ["{{ raise_exception('roles must alternate') }}", "{{ messages[5].content }}", "{% if %}", "{{ '\\ud800' }}"]
+)
 def test_what_the_template_refuses_names_the_directory(tmp_path, template):
     models.write_tokenizer(tmp_path)
     config = json.loads((tmp_path / "tokenizer_config.json").read_text())
