@@ -421,8 +421,26 @@ def test_features_that_do_not_fit_are_refused(random_pair, several, tmp_path, ca
 def test_every_option_arrives(random_pair, several, tmp_path, monkeypatch):
     """In what is exported and in what the run says of itself; nothing is parsed and forgotten."""
     monkeypatch.setattr(run.Run, "train", lambda self, state, *rest: (arrived.append((state, rest)), state)[1])
-    arrived, options = [], ["--layers", 2, "--block-size", 6, "--target-layer-ids", "0,3", "--mask-token-id", 91, "--gru-hidden-dim", 5]
-    options += ["--emb-dim", 7, "--prefix-len", 2, "--unshifted", "--anchors", 6, "--chunk", 3, "--gamma", 3, "--lambda-start", 0.5]
+    arrived, options = [], ["--layers", 2, "--intermediate-size", 20, "--block-size", 6, "--target-layer-ids", "0,3"]
+    options += [
+        "--mask-token-id",
+        91,
+        "--gru-hidden-dim",
+        5,
+        "--emb-dim",
+        7,
+        "--prefix-len",
+        2,
+        "--unshifted",
+        "--anchors",
+        6,
+        "--chunk",
+        3,
+        "--gamma",
+        3,
+        "--lambda-start",
+        0.5,
+    ]
     options += ["--lambda-ratio", 0.25, "--steps", 11, "--minutes", 9, "--batch-size", 3, "--accumulate", 4, "--max-length", 12]
     options += ["--learning-rate", 0.125, "--warmup-ratio", 0.5, "--clip", 2, "--weight-decay", 0.75, "--seed", 8, "--dtype", "bfloat16"]
     options += ["--log-every", 13, "--save-every", 14]
@@ -437,6 +455,7 @@ def test_every_option_arrives(random_pair, several, tmp_path, monkeypatch):
     assert {key: said[key] for key in numbers} == numbers
     config = checkpoint.open_draft(tmp_path / "draft").config
     assert (config.num_hidden_layers, config.block_size, config.mask_token_id, config.target_layer_ids) == (2, 6, 91, (0, 3))
+    assert config.intermediate_size == 20
     assert config.domino == domino_jax.config.DominoConfig(5, 7, 2, False)
     first = drafters.random_parameters(config, 8)
     assert all(np.array_equal(state.parameters[path], leaf) for path, leaf in first.items())

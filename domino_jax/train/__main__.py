@@ -38,6 +38,7 @@ def parser() -> cli.Parser:
     shape = p.add_argument_group("the drafter, where --init gives none")
     shape.add_argument("--projector", choices=["domino", "dflash"], default="domino", help="default domino")
     shape.add_argument("--layers", type=cli.number(1), default=5, metavar="N", help="default 5")
+    shape.add_argument("--intermediate-size", type=cli.number(1), metavar="F", help="feed-forward width; default the target's")
     shape.add_argument("--block-size", type=cli.number(2), default=16, metavar="N", help="default 16")
     shape.add_argument(
         "--target-layer-ids", metavar='"1 9 17"', help="layers whose output it reads; default spread from 1 to 3 below the last"
@@ -108,15 +109,16 @@ def spread(layers: int, target_layers: int) -> list[int]:
 
 
 def drafter_config(arguments, target: TargetConfig) -> DraftConfig:
-    """The shape asked for, its width and heads the target's. Raises InputError as for a config.json that says the same."""
+    """The shape asked for, its model width and heads the target's. Raises InputError as for a config.json that says the same."""
     words = arguments.target_layer_ids
     ids = spread(arguments.layers, target.num_hidden_layers) if words is None else layer_ids(words)
     decoder = {field.name: getattr(target, field.name) for field in fields(DecoderConfig)}
+    decoder |= {"num_hidden_layers": arguments.layers, "intermediate_size": arguments.intermediate_size or target.intermediate_size}
     domino = None
     if arguments.projector == "domino":
         domino = DominoConfig(arguments.gru_hidden_dim, arguments.emb_dim, arguments.prefix_len, not arguments.unshifted)
     config = DraftConfig(
-        **{**decoder, "num_hidden_layers": arguments.layers},
+        **decoder,
         block_size=arguments.block_size,
         mask_token_id=target.vocab_size - 1 if arguments.mask_token_id is None else arguments.mask_token_id,
         target_layer_ids=tuple(ids),
