@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FLOORS = [
-    {"errors", "order"},
+    {"errors", "order", "loops"},
     {"filters", "fields"},
     {"rope", "formats", "directories", "events", "sampling"},
     {"config"},
