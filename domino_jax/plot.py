@@ -27,6 +27,14 @@ class Curve:
         return self.name if self.mean is None else f"{self.name}: {self.mean:.2f} a round"
 
 
+@dataclass(frozen=True)
+class Bars:
+    """One drafter over several sets of prompts: its mean acceptance lengths and their intervals, None where there was no round."""
+
+    means: Sequence[float | None]
+    intervals: Sequence[tuple[float, float] | None]
+
+
 def refuse_impossible(path: Path | None) -> None:
     """Raises InputError for a picture that could not be written when all is done."""
     if path is None:
@@ -59,6 +67,32 @@ def draw_curves(curves: Sequence[Curve], path: Path) -> None:
     _save(figure, path)
 
 
+def draw_sets(sets: Sequence[str], bars: Sequence[Bars], curves: Sequence[Curve], path: Path) -> None:
+    """Two panels: acceptance lengths by set, the last of which is the average; acceptance by position of the same drafters over all."""
+    wide = max(4.5, len(sets) * (0.35 + 0.15 * len(bars)))
+    figure, (left, right) = _subplots(2, (wide + 4.5, 4.8), width_ratios=[wide, 4.5])
+    _draw_bars(left, sets, bars)
+    _draw_positions(right, curves, COLOURS)
+    right.set_title("average of the sets", fontsize=10)
+    figure.legend(*right.get_legend_handles_labels(), frameon=False, loc="outside lower center")  # names may be long paths
+    _save(figure, path)
+
+
+def _draw_bars(axes, sets: Sequence[str], bars: Sequence[Bars]) -> None:
+    """A group of bars for each set, a bar for each drafter, and its interval."""
+    width = 0.8 / len(bars)
+    for number, (drafter, colour) in enumerate(zip(bars, itertools.cycle(COLOURS), strict=False)):
+        shift = width * (number - (len(bars) - 1) / 2)
+        for group, (mean, interval) in enumerate(zip(drafter.means, drafter.intervals, strict=True)):
+            if mean is not None:
+                axes.bar(group + shift, mean, width=0.9 * width, color=colour)
+                axes.vlines(group + shift, *interval, color="#333333", linewidth=1.2)
+    axes.axvline(len(sets) - 1.5, color="#999999", linewidth=0.8, linestyle=":")  # the average is no set
+    axes.set_xticks(range(len(sets)), sets, rotation=30, ha="right", rotation_mode="anchor")
+    axes.tick_params(axis="x", length=0)
+    axes.set(ylabel="acceptance length (accepted + bonus)", xlim=(-0.6, len(sets) - 0.4), ylim=(0, None))
+
+
 def _draw_lengths(axes, summary: dict) -> None:
     """The share of rounds of each acceptance length, 1 to P + 1, and the mean."""
     longest, mean = len(summary["acceptance_by_position"]) + 1, summary["mean_acceptance_length"]
@@ -87,14 +121,14 @@ def _whole_ticks(axes, last: int) -> None:
     axes.set_xticks(range(1, last + 1, 1 + last // 20))
 
 
-def _subplots(panels: int, size: tuple[float, float]):
-    """-> (figure, its panels); nothing needs a display."""
+def _subplots(panels: int, size: tuple[float, float], width_ratios: Sequence[float] | None = None):
+    """-> (figure, its panels, side by side); nothing needs a display."""
     import matplotlib
 
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, panels, figsize=size, layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(1, panels, figsize=size, layout="constrained", squeeze=False, width_ratios=width_ratios)
     for panel in axes[0]:
         panel.spines[["top", "right"]].set_visible(False)
         panel.grid(axis="y", color="#e5e5e5", linewidth=0.8)

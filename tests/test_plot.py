@@ -43,6 +43,21 @@ def test_a_curve_for_each_drafter(drawn):
     assert len(axes.lines) == 8  # more than there are colours
 
 
+def test_sets_have_a_group_of_bars_each_beside_the_curve_over_all(drawn):
+    bars = [plot.Bars([4.0, 2.0, 3.0], [(3.5, 4.25), (1.5, 2.5), (2.5, 3.5)]), plot.Bars([6.0, None, None], [(5.0, 7.0), None, None])]
+    curves = [plot.Curve("a", 3.0, [0.5, 0.25]), plot.Curve("b", None, [])]
+    figure = drawn(plot.draw_sets, ["one", "two", "average"], bars, curves)
+    left, right = figure.axes
+    assert [label.get_text() for label in left.get_xticklabels()] == ["one", "two", "average"]
+    drawn_bars = [(round(bar.get_x() + bar.get_width() / 2, 6), bar.get_height()) for bar in left.patches]
+    assert drawn_bars == [(-0.2, 4), (0.8, 2), (1.8, 3), (0.2, 6)]  # a group stands about its tick; nothing where there is no round
+    whiskers = [lines.get_segments()[0].tolist() for lines in left.collections]
+    assert [[round(x, 6) for _, x in whisker] for whisker in whiskers] == [[3.5, 4.25], [1.5, 2.5], [2.5, 3.5], [5, 7]]
+    assert [line.get_xydata().tolist() for line in right.lines] == [[[1, 0.5], [2, 0.25]], []]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a: 3.00 a round", "b"]
+
+
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_the_same_figures_are_the_same_file(tmp_path, suffix):
     for name in ("one", "two"):
