@@ -45,11 +45,18 @@ FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "stop_token_ids": (_are_ids, "a token id or a non-empty list of them"),
     **{name: ((lambda v, valid=valid: type(v) in (int, float) and valid(v)), expected) for name, (valid, expected) in VALID.items()},
 }
+# what a line may hold in place of a prompt, for commands that ask turn by turn
+TURNS = {
+    "turns": (
+        lambda v: isinstance(v, list) and v and all(isinstance(turn, str) and turn for turn in v),
+        "a non-empty list of the user's texts, none of them empty",
+    )
+}
 
 
 @dataclass(frozen=True)
 class Request:
-    """One prompt, not tokenised yet. Exactly one of text, messages and ids is set; `where` names it in errors.
+    """One prompt, not tokenised yet. Exactly one of text, messages, ids and turns is set; `where` names it in errors.
 
     A line of a file that is no prompt has `refusal` instead: why not.
     """
@@ -58,6 +65,7 @@ class Request:
     text: str | None = None
     messages: list[dict] | None = None
     ids: tuple[int, ...] | None = None
+    turns: tuple[str, ...] | None = None  # of the user; not one prompt but one after each answer
     id: str | int | None = None
     n: int | None = None
     max_new_tokens: int | None = None
@@ -112,50 +120,51 @@ def from_ids(words: str, where: str) -> Request:
     return Request(where, ids=ids)
 
 
-def from_file(path: str, besides: tuple[str, ...] = ()) -> list[Request]:
+def from_file(path: str, besides: tuple[str, ...] = (), turns: bool = False) -> list[Request]:
     """The prompts of a JSONL file, for commands that want one answer to each; raises InputError for the first bad line.
 
-    Keys named in `besides` may stand in a line too; they are left for others to read.
+    Keys named in `besides` may stand in a line too; they are left for others to read. With `turns` so may these, in place of a prompt.
     """
-    requests = [request.readable() for request in lines(path, besides)]
+    requests = [request.readable() for request in lines(path, besides, turns)]
     for request in requests:
         if request.n not in (None, 1):
             raise InputError(f"{request.where}: n is {request.n}, expected 1 (one answer to each prompt is what is asked for here)")
     return requests
 
 
-def lines(path: str, besides: tuple[str, ...] = ()) -> list[Request]:
+def lines(path: str, besides: tuple[str, ...] = (), turns: bool = False) -> list[Request]:
     """The lines of a JSONL file, good and bad: UTF-8, with or without a byte-order mark, LF or CRLF, blank lines skipped."""
     try:
         data = Path(os.path.expanduser(path)).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}), expected a JSONL file of prompts") from None
     found = enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
-    requests = [_line(line, f"{path}, line {number}", besides) for number, line in found if line.strip()]
+    requests = [_line(line, f"{path}, line {number}", besides, turns) for number, line in found if line.strip()]
     if not requests:
         raise InputError(f"{path}: holds no prompt, expected one JSON object a line")
     return requests
 
 
-def _line(line: bytes, where: str, besides: tuple[str, ...]) -> Request:
+def _line(line: bytes, where: str, besides: tuple[str, ...], turns: bool) -> Request:
     try:
-        return _request(line, where, besides)
+        return _request(line, where, besides, turns)
     except InputError as error:
         return Request(where, is_line=True, refusal=str(error))
 
 
-def _request(line: bytes, where: str, besides: tuple[str, ...]) -> Request:
+def _request(line: bytes, where: str, besides: tuple[str, ...], turns: bool) -> Request:
+    contents, fields = ((*CONTENTS, *TURNS), FIELDS | TURNS) if turns else (CONTENTS, FIELDS)
     entry = _parse(line, where)
     if not isinstance(entry, dict):
-        raise InputError(f"{where}: is a {type(entry).__name__}, expected an object with one of {', '.join(CONTENTS)}")
+        raise InputError(f"{where}: is a {type(entry).__name__}, expected an object with one of {', '.join(contents)}")
     entry = {key: value for key, value in entry.items() if key not in besides}
-    if unknown := [key for key in entry if key not in FIELDS]:
-        raise InputError(f"{where}: has the key {json.dumps(unknown[0])}, expected only {', '.join(FIELDS)}")
-    given = [key for key in CONTENTS if key in entry]
+    if unknown := [key for key in entry if key not in fields]:
+        raise InputError(f"{where}: has the key {json.dumps(unknown[0])}, expected only {', '.join(fields)}")
+    given = [key for key in contents if key in entry]
     if len(given) != 1:
-        raise InputError(f"{where}: has {' and '.join(given) or 'no prompt'}, expected exactly one of {', '.join(CONTENTS)}")
+        raise InputError(f"{where}: has {' and '.join(given) or 'no prompt'}, expected exactly one of {', '.join(contents)}")
     for key, value in entry.items():
-        valid, expected = FIELDS[key]
+        valid, expected = fields[key]
         if not valid(value):
             raise InputError(f"{where}: {key} is {_shown(value)}, expected {expected}")
     return Request(
@@ -163,6 +172,7 @@ def _request(line: bytes, where: str, besides: tuple[str, ...]) -> Request:
         text=entry.get("prompt"),
         messages=entry.get("messages"),
         ids=_several(entry, "prompt_ids"),
+        turns=_several(entry, "turns"),
         sampling={name: entry[name] for name in VALID if name in entry} or None,
         stop=_several(entry, "stop"),
         stop_token_ids=_several(entry, "stop_token_ids"),

@@ -61,6 +61,12 @@ def test_what_a_line_may_hold(path, line, field, value, ascii):
     assert request.where == f"{path}, line 1"
 
 
+def test_turns_where_they_are_asked_for(path):
+    path.write_text('{"turns": ["hi", "so?"], "id": 3}')
+    (request,) = prompts.from_file(str(path), turns=True)
+    assert (request.turns, request.id, request.text) == (("hi", "so?"), 3, None)
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -97,6 +103,7 @@ def test_line_ends_and_blank_lines(path, content):
             'has the key "promt", expected only prompt, messages, .*, max_new_tokens, .*, seed',
         ),
         (b'{"prompt": "hi", "temprature": 0}', 'has the key "temprature"'),
+        (b'{"turns": ["hi"]}', 'has the key "turns", expected only prompt, messages, prompt_ids'),  # unless they are asked for
         (b'{"prompt": "hi", "temperature": -1}', r"temperature is -1, expected 0 \(greedy\) or a positive number"),
         (b'{"prompt": "hi", "stop": ""}', 'stop is "", expected a text, or a list of texts'),
         (b'{"prompt": "hi", "stop": []}', "stop is"),
