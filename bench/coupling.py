@@ -42,8 +42,8 @@ from domino_jax.domino import Walk
 from domino_jax.drafter import DEFAULT_POOL_SIZE, BlockDrafter
 from domino_jax.engine import Engine, open_pair
 from domino_jax.errors import InputError
-from domino_jax.evaluate import RESAMPLES, resampled
 from domino_jax.events import Prompt, Result
+from domino_jax.figures import draws, resampled
 from domino_jax.pool import select_pool
 from domino_jax.sampling import Sampling, SamplingState, draw
 from domino_jax.target import Embedder, Target
@@ -349,12 +349,13 @@ class Figures:
 
 def figures(found: dict[str, list[Result]], sampling: Sampling, pool_size: int, width: int) -> list[Figures]:
     """The figures of the three schemes, `found` by each, on the same prompts."""
-    count, others = len(found["rejection"]), found["rejection"]
-    draws, whole = np.random.default_rng(0).integers(0, count, (RESAMPLES, count)), np.arange(count)[None]
+    count, others = len(found["rejection"]), [row.acceptance_lengths for row in found["rejection"]]
+    drawn, whole = draws(count, seed=0), np.arange(count)[None]
 
     def one(scheme: str, rows: list[Result]) -> Figures:
-        lengths = np.array([length for row in rows for length in row.acceptance_lengths])
-        means, ratios = resampled(rows, draws), resampled(rows, draws) / resampled(others, draws)
+        of_prompts = [row.acceptance_lengths for row in rows]
+        lengths = np.concatenate(of_prompts)
+        means, ratios = resampled(of_prompts, drawn), resampled(of_prompts, drawn) / resampled(others, drawn)
         return Figures(
             sampling=sampling,
             pool_size=pool_size,

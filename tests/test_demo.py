@@ -10,6 +10,7 @@ from domino_jax.checkpoint import open_any
 from domino_jax.demo import gates, pretrain, problems, tokenizer
 from domino_jax.errors import InputError
 from domino_jax.events import Result
+from domino_jax.figures import Acceptance
 from domino_jax.rope import Rope
 from domino_jax.text import Text
 
@@ -21,7 +22,11 @@ def test_gates(capsys):
 
 
 def test_a_missed_gate_is_seen():
-    row = gates.Figures("x", "none", 0.5, 3, 9, 2.0, (1.9, 2.1), 1.0, (0.9, 1.1), 15.0, [0.5], 99, 1.0)
+    some = dict(answers=9, rounds=9, acceptance_length=2.0, interval=(1.9, 2.1), ratio=1.0, ratio_interval=(0.9, 1.1))
+    row = gates.Figures(
+        **some, name="x", kind="none", prompts=9, score=0.5, equal=3, looping=0, without_loops=Acceptance(**some), oracle=15.0,
+        by_position=[0.5], tokens=99, tokens_per_second=1.0,
+    )  # fmt: skip
     pools = {gates.SMALL_POOL: [Result(0, (1,), [5], acceptance_lengths=[1])], 0: [Result(0, (1,), [6], acceptance_lengths=[2])]}
     assert not any(passed for _, passed, _ in gates.gates([row, row, row], pools, 200))
 

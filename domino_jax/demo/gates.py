@@ -7,13 +7,17 @@ the share of the vocabulary that the default pool has of Qwen3's) and with the w
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import numpy as np
 
 from domino_jax import checkpoint, cli, demo
 from domino_jax.demo import problems
 from domino_jax.engine import Engine, open_pair
-from domino_jax.evaluate import Figures, decode, figures, markdown
+from domino_jax.evaluate import compare, decode
+from domino_jax.events import Prompt
+from domino_jax.figures import Answers, Figures, Way
+from domino_jax.tables import one_set
 
 COUNT, FEW, SMALL_POOL = 200, 32, 64
 
@@ -21,21 +25,22 @@ COUNT, FEW, SMALL_POOL = 200, 32, 64
 def measure(count: int) -> tuple[list[Figures], dict[int, list]]:
     """-> (target-only, DFlash, Domino on `count` test problems; the results of the first FEW by pool size)."""
     pairs = {path: open_pair(demo.TARGET, path, "float32") for path in (demo.DFLASH, demo.DRAFT)}
-    found = list(problems.generate("test", count))
-    answers, options = [problem.answer for problem in found], {"batch_size": 8, "max_new_tokens": 256}
+    found, options = list(problems.generate("test", count)), {"batch_size": 8, "max_new_tokens": 256}
     engine = pairs[demo.DRAFT].load().with_drafter(None)
     asked = [engine.prompt(problem.question) for problem in found]
-    plain, seconds = decode(engine, asked, "target-only", options)
-    rows = [figures("target-only", "none", 0, plain, plain, plain, answers, seconds)]
-    first = None
-    for pair in pairs.values():
-        drafted = with_pool(engine, pair.draft)
-        results, seconds = decode(drafted, asked, drafted.drafter.kind, options)
-        first = first or results
-        rows.append(figures(drafted.drafter.kind, drafted.drafter.kind, drafted.num_proposals, results, plain, first, answers, seconds))
+    ways = [way(engine, asked, options), *(way(with_pool(engine, pair.draft), asked, options) for pair in pairs.values())]
     domino = pairs[demo.DRAFT].draft
-    pools = {size: decode(with_pool(engine, domino, size), asked[:FEW], f"pool {size}", options)[0] for size in (SMALL_POOL, 0)}
-    return rows, pools
+    pools = {
+        size: decode(with_pool(engine, domino, size).stream(asked[:FEW], **options), FEW, f"pool {size}")[0] for size in (SMALL_POOL, 0)
+    }
+    return compare(ways, [[problem.answer for problem in found]]), pools
+
+
+def way(engine: Engine, asked: list[Prompt], options: dict) -> Way:
+    """The answers of this engine to all problems."""
+    name, kind, width = (engine.drafter.kind, engine.drafter.kind, engine.num_proposals) if engine.drafter else ("target-only", "none", 0)
+    results, seconds = decode(engine.stream(asked, **options), len(asked), name)
+    return Way(name, kind, width, [Answers([[result] for result in results], seconds)])
 
 
 def with_pool(engine: Engine, draft: checkpoint.Checkpoint, pool_size: int = 2048) -> Engine:
@@ -68,9 +73,9 @@ def command(argv: Sequence[str] | None) -> int:
     rows, pools = measure(COUNT)
     held = gates(rows, pools, COUNT)
     if arguments.json:
-        print(json.dumps({"runs": [vars(row) for row in rows], "gates": held}, indent=1))
+        print(json.dumps({"runs": [asdict(row) for row in rows], "gates": held}, indent=1))
     else:
-        print(markdown(rows, COUNT) + "\n")
+        print(one_set(rows) + "\n")
         for name, passed, found in held:
             print(f"{'ok  ' if passed else 'FAIL'}  {name}: {found}")
     return cli.DONE if all(passed for _, passed, _ in held) else cli.FAILED
