@@ -47,6 +47,19 @@ class Cell:
     as_drawn: int | None = None  # requests that ran in rounds as drawn; None where nothing is
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A run that could not be measured; the modes after it at its concurrency are left out."""
+
+    prompt_set: str
+    mode: str
+    concurrency: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.prompt_set}, {self.mode}, {self.concurrency} slots: {self.reason}"
+
+
 def figures(cell: Cell) -> dict:
     """The figures of a cell, by CONVENTIONS."""
     tokens, rounds = sum(cell.output_tokens), sum(cell.acceptance_histogram.values())
@@ -97,6 +110,7 @@ def markdown(about: dict, cells: Sequence[Cell]) -> str:
         lines += [f"### {name}", "", *speeds(mine), "", *details(mine), "", *partings(mine)]
     if gangs := [cell for cell in cells if cell.schedule == GANGS]:
         lines += ["### scheduler and gangs", "", *gains(continuous, gangs), ""]
+    lines += [f"* failed: {Failure(**failed)}" for failed in about.get("failed", ())]
     lines += [f"* {name}: {about['sets'][name]}." for name in dict.fromkeys(cell.prompt_set for cell in cells) if name in about["sets"]]
     terms = about["conventions"] | ({"recorded": about["recorded"]} if "recorded" in about else {})
     return "\n".join([*lines, *(f"* {term}: {meaning}." for term, meaning in terms.items())])
@@ -170,7 +184,8 @@ def plot(about: dict, cells: Sequence[Cell], path: Path) -> None:
         for mode, colour in zip(modes, cycle(("#777777", *COLOURS)), strict=False):
             points = [(cell.concurrency, figures(cell)["tokens_per_second"]) for cell in continuous
                       if (cell.prompt_set, cell.mode) == (name, mode)]  # fmt: skip
-            axes.plot(*zip(*points, strict=True), marker="o", markersize=4, color=colour, label=mode)
+            if points:
+                axes.plot(*zip(*points, strict=True), marker="o", markersize=4, color=colour, label=mode)
         axes.set_xscale("log", base=2)
         axes.set_xticks(slots, map(str, slots))
         axes.minorticks_off()

@@ -5,16 +5,17 @@ rows are frozen, so that every iteration is the same work: the programs are the 
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bench.rows import collect, failures
 from bench.timing import Timing, Variant, environment, interleaved
 from domino_jax import cli, memory, programs
 from domino_jax.config import DecoderConfig, DraftConfig, TargetConfig
@@ -27,7 +28,7 @@ from tests.gpu.run import configs
 LENGTHS = (1.0, 2.0, 4.0, 6.06, 7.17, 16.0)  # 6.06 and 7.17: DFlash and Domino on Qwen3-8B at T = 0, as arXiv 2605.29707 reports
 CONVENTIONS = {
     "time": "milliseconds; median of the repeats, each a loop of iterations dispatched one after the other and one wait, all parts in "
-    "turns; a warm-up of three and compilation left out",
+    "turns; a warm-up of three left out, and compilation (its seconds are in the JSON)",
     "draft, verify, step": "the engine's programs alone: block pass, base logits and rollout; a target pass over P + 1 positions with "
     "acceptance; over one",
     "round": "draft, then verify on its proposals, as the host loop dispatches them",
@@ -76,8 +77,7 @@ class Rounds:
             engine.num_proposals if drafted else 0,
             engine.executables,
         )
-        for _ in self.run.compile(()):
-            pass
+        self.compiling = {event.program: event.seconds for event in self.run.compile(())}
         self.run.state = replace(self.run.state, length_B=jnp.full(case.batch, case.used, jnp.int32))
 
     def draft(self) -> jax.Array:
@@ -126,17 +126,16 @@ def pooled_away(engine: Engine, draft: DraftConfig) -> int:
     return (draft.draft_vocab_size - pool) * draft.domino.emb_dim if draft.domino and 0 < pool < draft.draft_vocab_size else 0
 
 
-def measure(engine: Engine, case: Case, rates: Rates, arguments: argparse.Namespace) -> dict:
-    """One row of the table, raw."""
+def measure(engine: Engine, rates: Rates, arguments: argparse.Namespace, **case: int) -> dict:
+    """What a row of the table says, raw."""
+    case = Case(**case)
     drafted, plain = Rounds(engine, case, True), Rounds(engine, case, False)
     parts = {"draft": drafted.draft, "verify": drafted.verify, "round": drafted.round, "step": plain.verify}
     timings = interleaved({name: Variant(start) for name, start in parts.items()}, arguments.repeats, arguments.iterations)
     took = {name: timing.median for name, timing in timings.items()}
     least = limits(engine, case, rates)
     return {
-        "batch": case.batch,
-        "capacity": case.capacity,
-        "used": case.used,
+        "compile_seconds": drafted.compiling | plain.compiling,
         "milliseconds": {name: timing.repeats for name, timing in timings.items()},
         "dispatch": {name: timing.dispatch for name, timing in timings.items()},
         "median": took,
@@ -166,6 +165,9 @@ def markdown(about: dict, rows: Sequence[dict]) -> str:
     lines += [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for row in rows:
         cells = [row["batch"], row["capacity"], row["used"]]
+        if "error" in row:
+            lines.append(f"| {' | '.join(map(str, cells))} | {row['error']} |")
+            continue
         cells += [f"{row['median'][name]:.3f} ({row['over_limit'][name]:.2f})" for name in ("draft", "verify", "round")]
         cells += [f"{row['host_gap']:.1%}", f"{row['median']['step']:.3f} ({row['over_limit']['step']:.2f})", f"{row['even_at']:.2f}"]
         cells += [f"{speed:,.0f}" for speed in (*row["tokens_per_second"].values(), row["step_tokens_per_second"])]
@@ -214,11 +216,12 @@ def command(argv: Sequence[str] | None) -> int:
     rates = Rates.measured(engine.dtype, 1 << (32 if on_accelerator else 26), 8192 if on_accelerator else 512)
     about = environment() | {"dtype": engine.dtype.name, "shapes": arguments.shapes, "num_proposals": engine.num_proposals}
     about |= {"acceptance": arguments.acceptance, "rates": vars(rates), "conventions": CONVENTIONS}
-    rows = [measure(engine, case, rates, arguments) for case in cli.progress("decode")(cases, len(cases))]
-    if arguments.json:
-        arguments.json.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n", encoding="utf-8")
+    rows = collect("decode", [asdict(case) for case in cases], partial(measure, engine, rates, arguments), about, arguments)
     print(markdown(about, rows))
-    return cli.DONE
+    failed = failures(rows)
+    for what in failed:
+        cli.say(f"FAIL: {what}")
+    return cli.FAILED if failed else cli.DONE
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,8 +10,8 @@ import os
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # PyTorch is in the same process; before jax is imported
 
 import argparse
-import json
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +24,7 @@ from flax import nnx
 from jax import Array
 
 from bench import ladder
+from bench.rows import collect, failures
 from bench.timing import Variant, environment, interleaved
 from domino_jax import checkpoint, cli, domino
 from domino_jax.config import DraftConfig
@@ -39,7 +40,7 @@ SHAPES = {
 STEPS = 4  # bfloat16 steps that a proposal may lie below the best: base logits and inner values are both rounded
 CONVENTIONS = {
     "time": "milliseconds of one rollout of block_size - 1 proposals; median of the repeats, each a loop of iterations dispatched one "
-    "after the other and one wait, all variants in turns; a warm-up of three left out",
+    "after the other and one wait, all variants in turns; a warm-up of three left out, and compilation (its seconds are in the JSON)",
     "spread": "(largest - smallest) / median of the repeats",
     "over base": "time over that of the base logits alone (hidden states times language-model head)",
     "speed-up": "PyTorch's time over ours; on a GPU PyTorch runs in a CUDA graph, on a CPU op by op",
@@ -97,10 +98,11 @@ def base_logits(head, embed_VD, head_VD, hidden_BPD, verified_B) -> Array:
 
 def compiled(function: Callable, arguments: tuple, dtype: jnp.dtype) -> Variant:
     """Flattened once, as the engine does it: what is timed is the program."""
+    began = time.perf_counter()
     with jax.default_matmul_precision("highest" if dtype == jnp.float32 else "default"):
         leaves, structure = jax.tree.flatten(arguments)
         program = jax.jit(lambda *flat: function(*jax.tree.unflatten(structure, flat))).lower(*leaves).compile()
-    return Variant(lambda: program(*leaves))
+    return Variant(lambda: program(*leaves), compiling=time.perf_counter() - began)
 
 
 def rungs(inputs: Inputs, pool_size: int, dtype: jnp.dtype) -> dict[str, Variant]:
@@ -147,7 +149,7 @@ def steps_below_best(inputs: tuple, proposals_BP: Array, pool_size: int) -> Arra
 
 
 def measure(shape: dict, batch: int, pool_size: int, dtype: jnp.dtype, arguments: argparse.Namespace) -> dict:
-    """One row of the table, raw."""
+    """What a row of the table says, raw."""
     inputs = Inputs.random(shape, batch, dtype)
     variants = {"base logits": compiled(base_logits, inputs.arrays, dtype), "ours": compiled(ours(pool_size), inputs.arrays, dtype)}
     if arguments.ladder:
@@ -166,8 +168,7 @@ def measure(shape: dict, batch: int, pool_size: int, dtype: jnp.dtype, arguments
         below_BP = np.asarray(steps_below_best(inputs.arrays, jnp.asarray(theirs), pool))
         found[name] = {"same": float((theirs == proposals["ours"]).mean()), "steps": float(below_BP.max())}
     return {
-        "batch": batch,
-        "pool_size": pool_size,
+        "compile_seconds": {name: variant.compiling for name, variant in variants.items() if variant.compiling is not None},
         "milliseconds": {name: timing.repeats for name, timing in timings.items()},
         "dispatch": {name: timing.dispatch for name, timing in timings.items()},
         "median": {name: timing.median for name, timing in timings.items()},
@@ -180,15 +181,19 @@ def markdown(about: dict, rows: Sequence[dict]) -> str:
     """The table and what it means."""
     versions, sizes = about["versions"], ", ".join(f"{name} {size}" for name, size in about["shape"].items())
     lines = [f"{about['device']}, {about['dtype']}, jax {versions['jax']}, torch {versions['torch']}; {sizes}", ""]
-    beside_torch = "torch" in rows[0]["median"]
-    names = [name for name in rows[0]["median"] if name not in ("base logits", "ours", "torch")]
+    measured = next((row["median"] for row in rows if "median" in row), ())
+    beside_torch = "torch" in measured
+    names = [name for name in measured if name not in ("base logits", "ours", "torch")]
     columns = ["batch", "pool", "base logits ms", "ours ms", "over base"] + ["torch ms", "speed-up", "agreement"] * beside_torch
     columns += [f"{name} ms" for name in names]
     lines += [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for row in rows:
+        cells = [row["batch"], row["pool_size"] or "all"]
+        if "error" in row:
+            lines.append(f"| {' | '.join(map(str, cells))} | {row['error']} |")
+            continue
         took = row["median"]
-        cells = [row["batch"], row["pool_size"] or "all", f"{took['base logits']:.3f}", spread(row, "ours")]
-        cells.append(f"{took['ours'] / took['base logits']:.2f}")
+        cells += [f"{took['base logits']:.3f}", spread(row, "ours"), f"{took['ours'] / took['base logits']:.2f}"]
         if beside_torch:
             agreed = row["agreement"]["torch"]
             steps = max(found["steps"] for found in row["agreement"].values())
@@ -238,15 +243,13 @@ def command(argv: Sequence[str] | None) -> int:
             raise InputError(f"--{name} is {values}, expected at least {least}")
     about = environment() | {"dtype": dtype.name, "shape": shape, "repeats": arguments.repeats, "iterations": arguments.iterations}
     about["conventions"] = CONVENTIONS
-    cases = [(batch, pool_size) for batch in arguments.batch for pool_size in arguments.pool]
-    rows = [measure(shape, *case, dtype, arguments) for case in cli.progress("rollout")(cases, len(cases))]
-    if arguments.json:
-        arguments.json.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n", encoding="utf-8")
+    cases = [{"batch": batch, "pool_size": pool_size} for batch in arguments.batch for pool_size in arguments.pool]
+    rows = collect("rollout", cases, partial(measure, shape, dtype=dtype, arguments=arguments), about, arguments)
     print(markdown(about, rows))
-    wrong = [
+    wrong = failures(rows) + [
         f"batch {row['batch']}, pool {row['pool_size']}: {name} proposes a token {found['steps']:.1f} steps below the best"
         for row in rows
-        for name, found in row["agreement"].items()
+        for name, found in row.get("agreement", {}).items()
         if not found["steps"] <= STEPS
     ]
     for what in wrong:

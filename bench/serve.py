@@ -15,16 +15,17 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import jax
 import numpy as np
 
 from bench import recorded
-from bench.cells import CONTINUOUS, CONVENTIONS, GANGS, TARGET_ONLY, Cell, figures, markdown, plot, read_json, write_json
+from bench.cells import CONTINUOUS, CONVENTIONS, GANGS, TARGET_ONLY, Cell, Failure, figures, markdown, plot, read_json, write_json
 from bench.prompt_sets import SETS, read_set
 from bench.recorded import RecordedDrafter, Recording
+from bench.rows import reason
 from domino_jax import checkpoint, cli, demo
 from domino_jax.capacity import chunk_widths
 from domino_jax.drafter import Drafter
@@ -130,19 +131,23 @@ def differences(results: Sequence[Result], plain: Sequence[Result]) -> list[tupl
 Modes = dict[str, Callable[[Engine, Case], Drafter | None]]
 
 
-def sweep(engine: Engine, cases: Iterable[Case], modes: Modes, gangs: int) -> Iterator[Cell]:
-    """All cells of all cases, the first mode target-only. Modes share the target's programs."""
+def sweep(engine: Engine, cases: Iterable[Case], modes: Modes, gangs: int, debug: bool) -> Iterator[Cell | Failure]:
+    """All cells of all cases, the first mode target-only. Modes share the target's programs. A failure ends its case and no other."""
     for case in cases:
         plain = None
         for mode, drafter_for in modes.items():
-            engine = engine.with_drafter(None)
-            engine = engine.with_drafter(drafter_for(engine, case))
-            warm_up(engine, case, f"{case.prompt_set}, {mode}, {case.slots} slots")
-            cell, results = measure(engine, case, mode, CONTINUOUS, plain)
-            yield cell
-            plain = plain or results
-            if case.slots == gangs:
-                yield measure(engine, case, mode, GANGS, plain)[0]
+            try:
+                engine = engine.with_drafter(None)
+                engine = engine.with_drafter(drafter_for(engine, case))
+                warm_up(engine, case, f"{case.prompt_set}, {mode}, {case.slots} slots")
+                cell, results = measure(engine, case, mode, CONTINUOUS, plain)
+                yield cell
+                plain = plain or results
+                if case.slots == gangs:
+                    yield measure(engine, case, mode, GANGS, plain)[0]
+            except Exception as error:
+                yield Failure(case.prompt_set, mode, case.slots, reason(error, debug))
+                break
 
 
 def cases_of(name: str, asked: Sequence[Prompt], concurrency: Sequence[int], max_new_tokens: int) -> list[Case]:
@@ -155,7 +160,7 @@ def cases_of(name: str, asked: Sequence[Prompt], concurrency: Sequence[int], max
 # What serves it
 
 
-def pair_sweep(arguments) -> tuple[dict, Iterator[Cell]]:
+def pair_sweep(arguments) -> tuple[dict, Iterator[Cell | Failure]]:
     """-> (what is said of the models, the cells), of checkpoints."""
     target, drafts = arguments.target or demo.TARGET, arguments.draft if arguments.target else [demo.DFLASH, demo.DRAFT]
     pairs = [open_pair(target, draft, arguments.dtype) for draft in drafts] or [open_pair(target, None, arguments.dtype)]
@@ -171,10 +176,11 @@ def pair_sweep(arguments) -> tuple[dict, Iterator[Cell]]:
     modes: Modes = {TARGET_ONLY: lambda engine, case: None}
     for drafter, path in zip(drafters, drafts, strict=True):
         modes[drafter.kind if drafter.kind not in modes else f"{drafter.kind} {path}"] = lambda engine, case, drafter=drafter: drafter
-    return {"target": target, "drafts": drafts, "dtype": engine.dtype.name}, sweep(engine, cases, modes, arguments.gangs)
+    about = {"target": target, "drafts": drafts, "dtype": engine.dtype.name}
+    return about, sweep(engine, cases, modes, arguments.gangs, arguments.debug)
 
 
-def shapes_sweep(arguments) -> tuple[dict, Iterator[Cell]]:
+def shapes_sweep(arguments) -> tuple[dict, Iterator[Cell | Failure]]:
     """The same of random weights with recorded acceptance: every request is one prompt with one budget."""
     target_config, draft_config = configs(arguments.shapes == "tiny")
     longest, budget = draft_config.block_size, arguments.max_new_tokens or 128
@@ -201,7 +207,7 @@ def shapes_sweep(arguments) -> tuple[dict, Iterator[Cell]]:
         "recorded_shares": shares_T.round(6).tolist(),
     }
     modes: Modes = {TARGET_ONLY: lambda engine, case: None, f"{drafter.kind}, recorded": record}
-    return about, sweep(engine, cases, modes, arguments.gangs)
+    return about, sweep(engine, cases, modes, arguments.gangs, arguments.debug)
 
 
 def context(argv: Sequence[str]) -> dict:
@@ -282,20 +288,24 @@ def command(argv: Sequence[str] | None) -> int:
         about, cells = read_json(arguments.earlier)
     else:
         about, cells = run(arguments, sys.argv[1:] if argv is None else argv)
-    if arguments.plot:
+    if arguments.plot and cells:
         plot(about, cells, arguments.plot)
     print(markdown(about, cells))
-    return cli.DONE
+    return cli.FAILED if about.get("failed") else cli.DONE
 
 
 def run(arguments, argv: Sequence[str]) -> tuple[dict, list[Cell]]:
     """Measures, and keeps the file up to date."""
     models, found = shapes_sweep(arguments) if arguments.shapes else pair_sweep(arguments)
-    about, cells = context(argv) | models, []
+    about, cells = context(argv) | models | {"failed": []}, []
     for cell in found:
-        cells.append(cell)
-        f = figures(cell)
-        cli.say(f"{cell.prompt_set}, {cell.mode}, {cell.concurrency} slots, {cell.schedule}: {f['tokens_per_second']:,.0f} tokens/s")
+        if isinstance(cell, Failure):
+            about["failed"].append(asdict(cell))
+            cli.say(f"FAIL: {cell}")
+        else:
+            cells.append(cell)
+            f = figures(cell)
+            cli.say(f"{cell.prompt_set}, {cell.mode}, {cell.concurrency} slots, {cell.schedule}: {f['tokens_per_second']:,.0f} tokens/s")
         if arguments.json:
             write_json(arguments.json, about, cells)
     return about, cells

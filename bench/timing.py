@@ -33,10 +33,11 @@ class Timing:
 
 @dataclass(frozen=True)
 class Variant:
-    """`start` dispatches one iteration; `wait` returns when the device has done all of them."""
+    """`start` dispatches one iteration; `wait` returns when the device has done all of them. `compiling` took so many seconds before."""
 
     start: Callable[[], object]
     wait: Callable[[object], None] = jax.block_until_ready
+    compiling: float | None = None
 
 
 def interleaved(variants: Mapping[str, Variant], repeats: int, iterations: int) -> dict[str, Timing]:

@@ -52,11 +52,33 @@ def test_the_command_prints_and_keeps_what_it_measured(tmp_path, capsys):
     for row in kept["rows"]:
         took = row["median"]
         assert took.keys() == {"draft", "verify", "round", "step"}
+        assert row["compile_seconds"].keys() == {"draft", "verify", "step"}
         assert row["tokens_per_second"]["3.5"] == pytest.approx(1e3 * row["batch"] * 3.5 / took["round"])
         assert row["even_at"] == pytest.approx(took["round"] / took["step"])
         assert f"{took['round']:.3f} ({took['round'] / row['limit']['round']:.2f})" in printed
     assert "In brackets: times the limit." in printed
     assert err == ""
+
+
+def test_a_batch_that_fails_is_named_and_the_others_are_kept(tmp_path, capsys, monkeypatch):
+    """The first is in the file before the second has failed."""
+    out = tmp_path / "x.json"
+
+    def limits(engine, case, rates):
+        if case.batch == 2:
+            assert [row["batch"] for row in json.loads(out.read_text())["rows"]] == [1]
+            raise MemoryError
+        return dict.fromkeys(("draft", "verify", "round", "step"), 1.0)
+
+    monkeypatch.setattr(decode, "limits", limits)
+    words = ["--shapes", "tiny", "--batch", "1", "2", "--capacity", "128", "--used", "40", "--repeats", "1", "--iterations", "1"]
+    assert decode.main([*words, "--json", str(out)]) == 1
+    printed, err = capsys.readouterr()
+    good, failed = json.loads(out.read_text())["rows"]
+    assert good["median"]["round"] > 0
+    assert failed == dict(batch=2, capacity=128, used=40, error="MemoryError")
+    assert "| 2 | 128 | 40 | MemoryError |\n" in printed
+    assert err == "FAIL: batch 2, capacity 128, used 40: MemoryError\n"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The rollout's bench: every implementation proposes the same, wrong proposals are caught, and what is printed is what was measured."""
 
 import json
+import time
 
 import jax
 import jax.numpy as jnp
@@ -34,6 +35,19 @@ def test_the_pool_matters_here(inputs):
     assert not np.array_equal(*(np.asarray(jax.jit(rollout.ours(pool_size))(*inputs.arrays)) for pool_size in (0, 4)))
 
 
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_what_the_device_does_is_timed_and_not_its_dispatch(iterations):
+    """A program that sleeps 50 ms at the end of each iteration."""
+
+    def slept(x):
+        time.sleep(0.05)
+        return x
+
+    slow = jax.jit(lambda x: jax.pure_callback(slept, x, x))
+    timing = interleaved({"slow": Variant(lambda: slow(jnp.ones(2)))}, repeats=2, iterations=iterations)["slow"]
+    assert timing.median >= 50
+
+
 @pytest.mark.parametrize("pool_size", [0, 40])
 @pytest.mark.parametrize("place", [0, 3, 6])
 def test_a_wrong_proposal_is_caught(place, pool_size, inputs):
@@ -65,7 +79,10 @@ def test_the_command_prints_and_keeps_what_it_measured(tmp_path, capsys, monkeyp
         assert all(len(repeats) == 2 for repeats in row["milliseconds"].values())
         assert f"{row['median']['ours']:.3f}" in printed
         assert f"{row['median']['torch'] / row['median']['ours']:.2f}" in printed
-    assert (kept["platform"], kept["dtype"]) == ("cpu", "float32")
+        assert row["compile_seconds"].keys() == {"base logits", "ours", "compiled", "feedback", "pool"}
+        assert min(row["compile_seconds"].values()) > 0
+    assert (kept["platform"], kept["device"], kept["dtype"]) == ("cpu", "cpu", "float32")
+    assert (kept["rows"][0]["batch"], kept["shape"], kept["versions"]["jax"]) == (2, SHAPE, jax.__version__)
     assert "cpu, float32" in printed
     assert err == ""
 
@@ -77,6 +94,29 @@ def test_a_wrong_implementation_fails_the_command(capsys, monkeypatch):
     words = ["--shapes", "small", "--batch", "1", "--pool", "0", "--baseline", "torch", "--repeats", "1", "--iterations", "1"]
     assert rollout.main(words) == 1
     assert "FAIL: batch 1, pool 0: torch proposes a token" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("batches", [["1", "2", "3"], ["2"]])
+def test_a_batch_that_fails_is_named_and_the_others_are_kept(batches, tmp_path, capsys, monkeypatch):
+    """On standard output, in the file and in the exit status; also where it was the only one."""
+    random = rollout.Inputs.random
+
+    def failing(shape, batch, dtype):
+        if batch == 2:
+            raise RuntimeError("RESOURCE_EXHAUSTED: out of memory\nand a page of figures")
+        return random(shape, batch, dtype)
+
+    monkeypatch.setitem(rollout.SHAPES, "small", SHAPE)
+    monkeypatch.setattr(rollout.Inputs, "random", failing)
+    words = ["--shapes", "small", "--batch", *batches, "--pool", "0", "--repeats", "1", "--iterations", "1"]
+    assert rollout.main([*words, "--json", str(tmp_path / "x.json")]) == 1
+    printed, err = capsys.readouterr()
+    rows = {row.pop("batch"): row for row in json.loads((tmp_path / "x.json").read_text())["rows"]}
+    assert [str(batch) for batch in rows] == batches
+    assert rows.pop(2) == {"pool_size": 0, "error": "RESOURCE_EXHAUSTED: out of memory"}
+    assert all(row["median"]["ours"] > 0 for row in rows.values())
+    assert "| 2 | all | RESOURCE_EXHAUSTED: out of memory |\n" in printed
+    assert err == "FAIL: batch 2, pool_size 0: RESOURCE_EXHAUSTED: out of memory\n"
 
 
 @pytest.mark.parametrize(

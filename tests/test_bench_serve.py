@@ -274,6 +274,31 @@ def test_rounds_accept_what_was_drawn_in_every_slot_and_after_every_refill(tmp_p
         assert cell["figures"]["acceptance_length"] == pytest.approx(3, abs=0.6)
 
 
+def test_a_concurrency_that_fails_is_named_and_the_others_are_kept(tmp_path, capsys, monkeypatch):
+    """The first has no memory: on standard output, in the file and in the exit status."""
+    warm_up, out = serve.warm_up, tmp_path / "a.json"
+
+    def failing(engine, case, name):
+        if case.slots == 1:
+            raise RuntimeError("RESOURCE_EXHAUSTED: out of memory\nand a page of figures")
+        warm_up(engine, case, name)
+
+    monkeypatch.setattr(serve, "warm_up", failing)
+    argv = ["--shapes", "tiny", "--concurrency", "1", "2", "--requests", "3", "--max-new-tokens", "30", "--gangs", "0"]
+    assert serve.main([*argv, "--json", str(out), "--plot", str(tmp_path / "a.png")]) == 1
+    printed, err = capsys.readouterr()
+    written = json.loads(out.read_text())
+    assert [(cell["concurrency"], cell["mode"]) for cell in written["cells"]] == [(2, TARGET_ONLY), (2, "domino, recorded")]
+    assert written["failed"] == [
+        dict(prompt_set="tiny", mode=TARGET_ONLY, concurrency=1, reason="RESOURCE_EXHAUSTED: out of memory"),
+    ]
+    said = f"tiny, {TARGET_ONLY}, 1 slots: RESOURCE_EXHAUSTED: out of memory"
+    assert f"* failed: {said}\n" in printed
+    assert f"FAIL: {said}\n" in err
+    assert serve.main(["--from", str(out)]) == 1
+    assert capsys.readouterr().out == printed
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
