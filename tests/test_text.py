@@ -6,6 +6,7 @@ from itertools import chain
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers.utils import chat_template_utils
 
 from domino_jax.errors import InputError
 from domino_jax.text import Text, stop_ids
@@ -124,6 +125,14 @@ def test_what_the_template_refuses_names_the_directory(tmp_path, template):
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config | {"chat_template": template}))
     with pytest.raises(InputError, match=f"^{tmp_path}: the chat template refuses the messages"):
         Text(tmp_path).encode_chat([{"role": "user", "content": "hi"}])
+
+
+def test_without_the_library_of_templates_a_sentence_says_so(directory, monkeypatch):
+    text = Text(directory)
+    text.tokenizer.chat_template = "{{ messages[0].content }} rendered by nobody yet"
+    monkeypatch.setattr(chat_template_utils, "is_jinja_available", lambda: False)
+    with pytest.raises(InputError, match=r"^the chat template cannot be rendered \(.*jinja.*\), expected jinja2 to be installed$"):
+        text.encode_chat([{"role": "user", "content": "hi"}])
 
 
 # Loading
