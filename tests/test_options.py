@@ -192,6 +192,7 @@ def test_options_of_files_that_do_not_go_together(refused, argv, said):
 
 # Help
 
+ROOT = Path(domino_jax.__file__).parents[1]
 OPTIONS = {option: action for action in generate.parser()._actions for option in action.option_strings}
 
 
@@ -221,6 +222,28 @@ def test_every_option_that_a_message_names_exists():
     sources = "".join(path.read_text() for path in Path(domino_jax.__file__).parent.glob("*.py") if path.name not in others)
     ours = re.sub(r"hf download \S+ --local-dir", "", sources)
     assert {*re.findall(r"--[a-z][a-z-]*", ours)} <= OPTIONS.keys()
+
+
+def options_of(module: str) -> set[str]:
+    """Of a command, those that its file names."""
+    paths = [ROOT / f"{module.replace('.', '/')}{end}" for end in (".py", "/__main__.py")]
+    named = {*OPTIONS} if module == "domino_jax.generate" else set()
+    return named | {option for path in paths if path.exists() for option in re.findall(r'"(--[a-z][a-z-]*)"', path.read_text())}
+
+
+README = re.sub(r"hf download \S+ --local-dir|pip download --no-deps", "", (ROOT / "README.md").read_text(encoding="utf-8"))
+COMMANDS = [(module, re.findall(r"--[a-z][a-z-]*", words)) for module, words in re.findall(r"python -m ([\w.]+)([^`\n]*)", README)]
+
+
+@pytest.mark.parametrize(("module", "given"), COMMANDS)
+def test_a_command_in_the_readme_has_the_options_it_is_given(module, given):
+    assert {*given} <= options_of(module)
+
+
+def test_every_option_that_the_readme_names_is_some_commands():
+    known = set().union(*(options_of(module) for module, _ in COMMANDS))
+    assert len(COMMANDS) > 20
+    assert {*re.findall(r"--[a-z][a-z-]*", README)} <= known | {"--help"}
 
 
 def test_version(capsys):
