@@ -98,6 +98,17 @@ def test_states_are_pytorchs(head):
         np.testing.assert_allclose(state, expected[:, t], atol=1e-5)
 
 
+def test_a_state_by_hand():
+    """Reset, update, new; reset is applied to the product with the state. Any other convention gives other numbers."""
+    config = DraftConfig.from_dict(models.draft_config(hidden_size=1, nested=dict(gru_hidden_dim=2)))
+    rows = {row.parameter.removeprefix("head."): row for row in draft_rows(config) if "3R" in row.parameter}
+    head = domino.DominoHead(config, jnp.float32, rngs=nnx.Rngs(0))
+    head.input_D3R[...] = rows["input_D3R"].pack(jnp.array([[0.5], [-1], [1], [2], [0.3], [-0.7]]))
+    head.recurrent_R3R[...] = rows["recurrent_R3R"].pack(jnp.array([[1, -2], [0.5, 1], [2, 0], [-1, 1], [0.4, -0.6], [1.5, 0.8]]))
+    state = head.read(jnp.ones((1, 1)), jnp.array([[0.5, -1.0]]))
+    np.testing.assert_allclose(state, [[0.534146, -0.852399]], atol=1e-6)
+
+
 def test_bfloat16_keeps_state_and_sums_in_float32(head):
     """The GRU state is carried unrounded, and a correction smaller than the base logit's step still decides."""
     half = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), head)
