@@ -253,6 +253,13 @@ def test_each_tensor_of_another_shape_is_named_with_both(kind, tmp_path):
         assert f"1 misshapen: {name.removeprefix('model.')} is {found}, expected {expected})" in refusal(tmp_path)
 
 
+def test_heads_wider_than_the_config_says_are_refused_and_not_reshaped(tmp_path):
+    """Without `head_dim` a head is as wide as the model divided by the heads, which these are not."""
+    text = refusal(write(tmp_path, target_config(num_hidden_layers=2, head_dim=None), tensors_of(TARGET)))
+    assert "layers.0.self_attn.q_proj.weight is [64, 32], expected [32, 32]" in text
+    assert "layers.0.self_attn.q_norm.weight is [16], expected [8]" in text
+
+
 def test_all_tensors_that_nobody_claims_are_named(tmp_path):
     extra = {f"layers.0.attention_conv.{i}.weight": np.zeros((32, 4), np.float32) for i in range(12)}
     text = refusal(write(tmp_path, DOMINO, tensors_of(DOMINO) | extra))
@@ -368,6 +375,17 @@ def test_a_tensor_that_is_no_float_is_refused_by_name_and_type(kind, dtype, size
     write_raw(tmp_path / "quantised.safetensors", dtype, name, shape, size * shape[0] * shape[1])
     text = refusal(tmp_path)
     assert f"quantised.safetensors: {name} is {dtype}, expected F64, F32, F16, BF16" in text
+
+
+def test_a_quantised_checkpoint_is_refused_by_its_config_and_its_first_tensor(tmp_path):
+    """Also where the factors by which its numbers are to be multiplied lie beside them."""
+    tensors = tensors_of(TARGET)
+    first, *_ = sorted(name for name in tensors if name.endswith("q_proj.weight"))
+    shape = list(tensors.pop(first).shape)
+    raw = TARGET | {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
+    write(tmp_path, raw, tensors | {f"{first}_scale_inv": np.ones((1, 1), np.float32)})
+    write_raw(tmp_path / "quantised.safetensors", "F8_E4M3", first, shape, shape[0] * shape[1])
+    assert f"quantization_config is present and {first} is F8_E4M3, expected unquantised weights" in refusal(tmp_path)
 
 
 # --- where a checkpoint lies ---

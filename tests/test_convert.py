@@ -368,6 +368,20 @@ def test_a_source_in_the_wrong_place_is_refused_and_nothing_written(options, pai
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("beside", "words"), [([], "holds no *.safetensors file, expected"), (["model.bin"], "file but model.bin, expected")]
+)
+def test_a_source_without_weights_is_refused_and_nothing_written(beside, words, tmp_path, capsys):
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "config.json").write_text(json.dumps(SMALL_DRAFT))
+    for name in beside:
+        (source / name).write_bytes(b"weights")
+    assert main(["--draft", str(source), "--out", str(tmp_path / "out")]) == 2
+    assert words in one_line(capsys)
+    assert [path.name for path in tmp_path.iterdir()] == ["source"]
+
+
 def test_a_pair_that_does_not_fit_is_refused(pair, tmp_path, capsys):
     other = write(tmp_path / "draft", draft_config(hidden_size=16), random_tensors(draft_config(hidden_size=16)))
     assert convert((pair[0], other), tmp_path / "out") == 2
