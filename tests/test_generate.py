@@ -328,10 +328,36 @@ def test_low_acceptance_is_warned_about(run, misaligned_pair):
     assert done.out == " ".join(map(str, COUNT)) + "\n"
     assert done.err.count("warning") == 1
     assert "shift_label" in done.err
+    assert "27 rounds, mean acceptance length 1.00 " in done.last
 
 
 def test_good_acceptance_is_not_warned_about(count):
     assert "warning" not in count("--prompt-ids", "0").err
+
+
+# What a user could not see
+
+
+@pytest.mark.parametrize(("stored", "computed"), [(np.float16, "float32"), (np.float32, "bfloat16"), (np.float32, "float32")])
+def test_a_cast_is_stated(run, counting_pair, tmp_path, stored, computed):
+    pair = []
+    for source in counting_pair:
+        raw, tensors = models.read(source)
+        held = {name: tensor.astype(stored) for name, tensor in tensors.items()}
+        pair.append(models.write(tmp_path / source.name, raw, held))
+    done = runner(run, pair, *CONTEXT)("--prompt-ids", "0", "--dtype", computed)
+    name = np.dtype(stored).name
+    said = [f"note: {directory} is stored as {name} and computed as {computed}" for directory in pair if name != computed]
+    assert [line for line in done.err.splitlines() if line.startswith("note: ")] == said
+    assert done.out == " ".join(map(str, COUNT)) + "\n"
+
+
+def test_a_tensor_that_is_left_out_is_named(run, counting_pair, tmp_path):
+    raw, tensors = models.read(counting_pair[1])
+    draft = models.write(tmp_path, raw, tensors | {"rotary_emb.inv_freq": np.ones(4, np.float32)})
+    done = runner(run, (counting_pair[0], draft), *CONTEXT)("--prompt-ids", "0")
+    assert "note: rotary_emb.inv_freq is ignored: RoPE angles are computed\n" in done.err
+    assert "length 16.00" in done.last
 
 
 # Rows that fail
@@ -408,10 +434,14 @@ def test_process_that_is_refused():
     assert done.err.count("\n") == 1
 
 
-def test_process_in_the_c_locale_reads_and_writes_utf8(speaking_pair):
-    argv = ("--target", speaking_pair[0], "--draft", speaking_pair[1], *CONTEXT, "--output", "json")
+@pytest.mark.parametrize("streaming", [False, True])
+def test_process_in_the_c_locale_reads_and_writes_utf8(speaking_pair, streaming):
+    argv = ("--target", speaking_pair[0], "--draft", speaking_pair[1], *CONTEXT, "--output", "text" if streaming else "json")
     environment = dict(LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")  # Python's own ways out of it are shut
     done = process(*argv, stdin="你\n".encode(), **environment)
+    if streaming:
+        assert (done.status, done.out) == (0, models.TEXT + "\n")
+        return
     assert (done.status, done.answers[0]["text"]) == (0, models.TEXT)
     assert models.TEXT in done.out  # as characters, not as escapes
     assert [*"user\n你".encode(), models.IM_END] == done.answers[0]["prompt_ids"][1:10]  # the last line end is not the prompt's
