@@ -123,7 +123,8 @@ def write_chain_pair(
     for tensors in (ours, theirs):
         tensors["norm.weight"] = np.ones(V, np.float32)
     ours |= {"embed_tokens.weight": one, "lm_head.weight": reads}
-    theirs["prefix_gru.weight_ih_l0"] = np.concatenate([0 * one, -40 * np.ones_like(one), 4 * one])  # reset, update, new
+    open_gate = 40 * np.ones_like(one)
+    theirs["prefix_gru.weight_ih_l0"] = np.concatenate([open_gate, -open_gate, 4 * one])  # reset, update, new
     theirs["prefix_gru.weight_hh_l0"] = np.zeros((3 * V, V), np.float32)
     theirs["embed_proj.0.weight"] = np.concatenate([0 * one, 8 * one], 1)
     theirs["embed_proj.2.weight"] = 8 * reads
