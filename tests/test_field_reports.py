@@ -14,11 +14,19 @@ import pytest
 
 import domino_jax
 from convert import checkpoint as convert
-from domino_jax import Engine, Finished, InputError, Prompt, Tokens, cache, checkpoint
+from domino_jax import Engine, Finished, InputError, Prompt, Tokens, cache, capacity, checkpoint
 from tests import models
 from tests.commands import CONTEXT, COUNT, altered, runner, start
 
 MATRICES = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_width_of_chunks():
+    """Long prompts go in by several of those that short ones take: fewer programs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(capacity, "PREFILL_WIDTHS", (32,))
+        yield
 
 
 def drawn_layers(rng: np.random.Generator, raw: dict, scale: float) -> dict[str, np.ndarray]:
@@ -298,7 +306,7 @@ def test_a_tied_head_serves_target_and_drafter(run, counting_pair, tmp_path, hea
     assert checkpoint.open_target(counting_pair[0]).bytes() - checkpoint.open_target(stored).bytes() == 32 * 32 * 4
     for target in (source, stored):
         ran = runner(run, (target, counting_pair[1]), *CONTEXT, "--prompt-ids", "3", "--max-new-tokens", 4)
-        assert ran().out == ran("--draft", "none").out == "3 3 3 3\n"
+        assert ran().out == ran("--draft", "none", "--exact").out == "3 3 3 3\n"
 
 
 def test_bfloat16_weights_need_no_torch(run, counting_pair, tmp_path, monkeypatch):
@@ -356,12 +364,12 @@ def test_a_head_read_wrongly_loses_all_but_the_uncorrected_proposal(counting_pai
     assert (result.output_ids, result.acceptance_lengths[:-1]) == (COUNT, [2] * 13)
 
 
-@pytest.mark.parametrize(("pool_size", "lengths"), [(0, [16, 16]), (32, [16, 16]), (1000, [16, 16]), (8, None)])
-def test_a_pool_changes_acceptance_and_no_text(counting_pair, pool_size, lengths):
+@pytest.mark.parametrize(("pool_size", "least", "most"), [(0, 16, 16), (32, 16, 16), (1000, 16, 16), (8, 2, 15)])
+def test_a_pool_changes_acceptance_and_no_text(counting_pair, pool_size, least, most):
     """The first proposal is chosen from the whole vocabulary, so that two tokens a round are the least."""
     (result,) = domino_jax.load(*map(str, counting_pair), pool_size=pool_size).generate([[0]], max_new_tokens=40)
     assert result.output_ids == COUNT
-    assert result.acceptance_lengths == lengths or (not lengths and 2 <= result.mean_acceptance_length < 16)
+    assert least <= min(result.acceptance_lengths) <= max(result.acceptance_lengths) <= most
 
 
 # Drawn tokens
