@@ -6,10 +6,9 @@ The kernel runs on Hopper GPUs in bfloat16. Elsewhere only the engine's is timed
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import numpy as np
 from jax import Array
 
 from bench.hopper_attention import attend
+from bench.rows import collect, failures
 from bench.timing import Variant, environment, interleaved
 from domino_jax import cli, layers
 from domino_jax.engine import resolve_dtype
@@ -107,7 +107,9 @@ def same_anywhere(attention: Callable, query: Array, key: Array, value: Array, s
     return kept / moved if moved else 1.0
 
 
-def measure(case: Case, shape: Shape, dtype: jnp.dtype, arguments: argparse.Namespace) -> dict:
+def measure(shape: Shape, dtype: jnp.dtype, arguments: argparse.Namespace, **case: int) -> dict:
+    """What a row of the table says, raw."""
+    case = Case(**case)
     query, keys, values, seen = inputs(case, shape, dtype)
     found = implementations(arguments.splits)
 
@@ -122,7 +124,7 @@ def measure(case: Case, shape: Shape, dtype: jnp.dtype, arguments: argparse.Name
     timings = interleaved(variants, arguments.repeats, arguments.iterations)
     used = 2 * shape.layers * case.batch * case.used * shape.kv_heads * shape.head_dim * dtype.itemsize
     one = query, keys[0], values[0], seen
-    return vars(case) | {
+    return {
         "variants": {
             name: {
                 "milliseconds": timing.repeats,
@@ -140,8 +142,11 @@ def markdown(about: dict, rows: Sequence[dict]) -> str:
     lines = [f"{about['device']}, {about['dtype']}, jax {about['versions']['jax']}; {about['shape']}", ""]
     lines += ["| batch | capacity | used | | ms | GB/s | error | same anywhere |", "|---|---|---|---|---|---|---|---|"]
     for row in rows:
-        for name, one in row["variants"].items():
-            cells = [row["batch"], row["capacity"], row["used"], name, f"{one['median']:.3f}", f"{one['bytes_per_second'] / 1e9:.3g}"]
+        sizes = [row["batch"], row["capacity"], row["used"]]
+        if "error" in row:
+            lines.append(f"| {' | '.join(map(str, sizes))} | {row['error']} |")
+        for name, one in row.get("variants", {}).items():
+            cells = [*sizes, name, f"{one['median']:.3f}", f"{one['bytes_per_second'] / 1e9:.3g}"]
             cells += [f"{one['error']:.1e}", f"{one['same_anywhere']:.2%}"]
             lines.append(f"| {' | '.join(map(str, cells))} |")
     if not on_hopper():
@@ -178,11 +183,12 @@ def command(argv: Sequence[str] | None) -> int:
             raise InputError(f"--case has {case.used} used slots, expected at least the {shape.positions} positions of a round")
     dtype = resolve_dtype("auto")
     about = environment() | {"dtype": dtype.name, "shape": vars(shape), "conventions": CONVENTIONS}
-    rows = [measure(case, shape, dtype, arguments) for case in cli.progress("attention")(arguments.case, len(arguments.case))]
-    if arguments.json:
-        arguments.json.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n", encoding="utf-8")
+    rows = collect("attention", [asdict(case) for case in arguments.case], partial(measure, shape, dtype, arguments), about, arguments)
     print(markdown(about, rows))
-    return cli.DONE
+    failed = failures(rows)
+    for what in failed:
+        cli.say(f"FAIL: {what}")
+    return cli.FAILED if failed else cli.DONE
 
 
 def main(argv: Sequence[str] | None = None) -> int:
