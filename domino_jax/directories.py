@@ -1,4 +1,4 @@
-"""Directories that are complete or not there."""
+"""Directories and files that are complete or not there."""
 
 import atexit
 import errno
@@ -41,6 +41,23 @@ def built(out: Path, replace: bool) -> Iterator[Path]:
         raise InputError(f"{out}: cannot be written ({reason}), expected room for all of it; nothing was left behind") from error
     finally:
         _remove(building)
+
+
+def write_file(out: Path, text: str) -> None:
+    """Makes or replaces a file; raises InputError where it cannot be written, and then leaves what was there."""
+    building = None
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        handle, building = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(building, 0o644)
+        os.replace(building, out)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror}), expected a file to make or replace") from None
+    finally:
+        if building is not None:
+            Path(building).unlink(missing_ok=True)
 
 
 def _remove(building: Path) -> None:

@@ -154,7 +154,7 @@ def _line(line: bytes, where: str, besides: tuple[str, ...], turns: bool) -> Req
 
 def _request(line: bytes, where: str, besides: tuple[str, ...], turns: bool) -> Request:
     contents, fields = ((*CONTENTS, *TURNS), FIELDS | TURNS) if turns else (CONTENTS, FIELDS)
-    entry = _parse(line, where)
+    entry = parse(line, where)
     if not isinstance(entry, dict):
         raise InputError(f"{where}: is a {type(entry).__name__}, expected an object with one of {', '.join(contents)}")
     entry = {key: value for key, value in entry.items() if key not in besides}
@@ -187,8 +187,8 @@ def _several(entry: dict, key: str) -> tuple | None:
     return value if value is None else tuple(value) if isinstance(value, list) else (value,)
 
 
-def _parse(line: bytes, where: str) -> object:
-    """The JSON value of one line."""
+def parse(line: bytes, where: str) -> object:
+    """The JSON value of one line; raises InputError, with `where`, if it has none."""
     try:
         value = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError:
