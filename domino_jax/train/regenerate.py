@@ -17,7 +17,7 @@ from domino_jax.errors import InputError
 from domino_jax.events import Finished
 from domino_jax.sampling import Sampling
 
-IGNORED = ("answer", "template")  # problem files have them
+IGNORED = ("answer", "template", "kind")  # files of problems and tasks have them
 
 
 def command(argv: Sequence[str] | None) -> int:
