@@ -15,7 +15,7 @@ from domino_jax.events import Result
 from domino_jax.loops import loops
 from domino_jax.statistics import by_position
 
-ANSWER = re.compile(r"#### *(-?\d+)")
+ANSWER = re.compile(r"#### *(-?[\d,]*\d)|\\boxed\{ *(-?[\d,]*\d) *\}")  # as GSM8K writes it, and as its benchmarks ask for it
 RESAMPLES = 2000
 
 
@@ -175,13 +175,17 @@ def score(answers: Answers, expected: Sequence[str] | None) -> float | None:
 
 
 def right(text: str | None, answer: str) -> bool:
-    """By the number after `####` where the answer has one, else word for word."""
+    """By the first number marked as the answer, where the right one has such a number; else word for word."""
     if text is None:
         return False
-    expected, found = ANSWER.search(answer), ANSWER.search(text)
-    if expected:
-        return found is not None and found[1] == expected[1]
-    return text.strip() == answer.strip()
+    expected = marked_number(answer)
+    return text.strip() == answer.strip() if expected is None else marked_number(text) == expected
+
+
+def marked_number(text: str) -> str | None:
+    """The first after `####` or in a box, without commas."""
+    found = ANSWER.search(text)
+    return found and (found[1] or found[2]).replace(",", "")
 
 
 def oracle(answers: Answers, width: int) -> float | None:

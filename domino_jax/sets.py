@@ -26,7 +26,7 @@ def read(paths: Sequence[str]) -> list[PromptSet]:
         name = Path(path).stem
         if name in found:
             raise InputError(f"--prompts {path}: is the second set named {name}, expected file names that differ")
-        requests = prompts.from_file(path, besides=("answer", "template"), turns=True)
+        requests = prompts.from_file(path, besides=("answer", "template", "kind"), turns=True)
         named = [replace(request, id=number) if request.id is None else request for number, request in enumerate(requests)]
         found[name] = PromptSet(name, named, read_answers(path))
     return list(found.values())

@@ -20,6 +20,9 @@ LOOP = [7] * 40
         ("so\n#### 12 and #### 13", "#### 13", False),  # the first counts
         ("12", "#### 12", False),
         ("#### -3", "####-3", True),
+        (r"so it is \boxed{1,234}.", "#### 1234", True),
+        (r"\boxed{ -7 }", "#### 7", False),
+        (r"\boxed{x}", "#### 7", False),
         (" blue ", "blue", True),
         ("Blue", "blue", False),
         (None, "blue", False),
