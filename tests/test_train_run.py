@@ -281,7 +281,7 @@ def test_the_export_is_the_published_layout(taught):
     assert all(np.array_equal(loaded[path], leaf) for path, leaf in state.parameters.items())
 
 
-def test_the_export_is_rounded_to_the_targets_dtype(taught, tmp_path):
+def test_the_export_is_rounded_as_the_arithmetic_was(taught, tmp_path):
     config = checkpoint.open_draft(taught[0] / "draft").config
     train.export(tmp_path / "half", config, taught[1], jnp.bfloat16)
     opened = checkpoint.open_draft(tmp_path / "half")
@@ -376,6 +376,10 @@ def test_killed_and_resumed_is_never_killed(random_pair, several, states, tmp_pa
         error = capsys.readouterr().err.splitlines()[-1]
         assert error.startswith(f"error: {whole / 'run.json'}: {key} is ")
         assert error.endswith("expected the same to resume, or another --out")
+    raw, tensors = models.read(random_pair[0])
+    other = models.write(tmp_path / "other", raw, tensors | {"norm.weight": 2 * tensors["norm.weight"]})
+    assert command(other, whole, "--data", several, *TWENTY) == 2
+    assert "target_weights is " in capsys.readouterr().err
 
 
 def stored_features(target: Path, data: Path, out: Path, *options: str) -> int:

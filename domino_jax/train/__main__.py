@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from domino_jax import checkpoint, cli, publish
+from domino_jax import checkpoint, cli, pairing, publish
 from domino_jax.config import DecoderConfig, DominoConfig, DraftConfig, TargetConfig, check_pair
 from domino_jax.engine import DTYPES, resolve_dtype
 from domino_jax.errors import InputError
@@ -197,28 +197,24 @@ def command(argv: Sequence[str] | None) -> int:
         _, step, state = course(1000)
         steps = run.calibrate(state, step, arguments.minutes)
         cli.say(f"{steps} updates fit into {arguments.minutes} minutes")
-    identity = {"target": asdict(opened.config), "draft": asdict(config), "objective": asdict(goal), "optimization": asdict(optimization),
-                "steps": steps, "batch_size": arguments.batch_size, "accumulate": arguments.accumulate, "seed": arguments.seed,
-                "max_length": arguments.max_length, "init": arguments.init, "dtype": dtype.name,
-                "sequences": len(batches.examples)}  # fmt: skip
+    identity = {"target": asdict(opened.config), "target_weights": pairing.fingerprint(opened), "draft": asdict(config),
+                "objective": asdict(goal), "optimization": asdict(optimization), "steps": steps, "batch_size": arguments.batch_size,
+                "accumulate": arguments.accumulate, "seed": arguments.seed, "max_length": arguments.max_length,
+                "init": arguments.init, "dtype": dtype.name, "sequences": len(batches.examples)}  # fmt: skip
     history = run.Run(arguments.out, identity)
     update, step, state = course(steps)
     tokens = arguments.batch_size * arguments.accumulate * batches.max_length
     state = history.train(
         history.restore(state), step, describe(update), steps, arguments.minutes, arguments.log_every, arguments.save_every, tokens
     )
-    export(arguments.out / "draft", config, state, target_dtype(opened))
+    export(arguments.out / "draft", config, state, dtype)
     if arguments.plot:
         run.plot(arguments.out / "log.csv", arguments.plot)
     return cli.DONE
 
 
-def target_dtype(opened: checkpoint.Checkpoint) -> jnp.dtype:
-    """The drafter is stored as its target is."""
-    return jnp.dtype(getattr(jnp, opened.stored_dtypes[0]))
-
-
 def export(directory: Path, config: DraftConfig, state: State, dtype: jnp.dtype) -> None:
+    """In the dtype of the arithmetic: the objective saw no more of the masters."""
     parameters = {path: np.asarray(value) for path, value in state.parameters.items()}
     publish.save(directory, config, parameters, dtype)
     cli.say(f"step {int(state.step)}: wrote {directory} as {jnp.dtype(dtype).name}")
