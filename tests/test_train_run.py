@@ -465,6 +465,14 @@ def test_every_option_arrives(random_pair, several, tmp_path, monkeypatch):
     assert all(np.array_equal(state.parameters[path], leaf) for path, leaf in first.items())
 
 
+@pytest.mark.parametrize("mask", [95, 7])
+def test_a_mask_token_that_the_data_hold_is_noted(mask, random_pair, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(run.Run, "train", lambda self, state, *rest: state)
+    (tmp_path / "data.jsonl").write_text('{"prompt_ids": [7, 1], "output_ids": [2, 7, 3]}\n')
+    assert command(random_pair[0], tmp_path / "run", "--data", tmp_path / "data.jsonl", "--steps", 1, "--mask-token-id", mask) == 0
+    assert ("note: the data hold the mask token 7 2 times" in capsys.readouterr().err) == (mask == 7)
+
+
 @pytest.mark.parametrize(
     ("layers", "target_layers", "ids"),
     [(5, 36, [1, 9, 17, 25, 33]), (5, 24, [1, 6, 11, 16, 21]), (5, 64, [1, 16, 31, 46, 61]), (3, 8, [1, 3, 5]), (1, 8, [4])],

@@ -155,6 +155,8 @@ def open_batches(arguments, target: checkpoint.Checkpoint, config: DraftConfig) 
         f"{len(examples)} sequences, {len(examples.tokens)} tokens, {int(examples.supervised.sum())} of them supervised"
         + f"; {examples.dropped} left out, without two supervised tokens in a row" * bool(examples.dropped)
     )
+    if masks := int((examples.tokens == config.mask_token_id).sum()):
+        cli.say(f"note: the data hold the mask token {config.mask_token_id} {masks} times, expected one in no text (--mask-token-id)")
     return Batches(examples, arguments.batch_size, arguments.max_length, arguments.seed)
 
 
