@@ -131,7 +131,8 @@ class DFlash(nnx.Module):
 
         The block is always exactly `block_size` rows wide: attention runs both ways, so another width is another function.
         """
-        context_BTD = self.project_context(features)
+        with jax.named_scope("context"):
+            context_BTD = self.project_context(features)
         x_BTD, keys, values = block_BTD, [], []
         for number, (layer, key_BKSH, value_BKSH) in enumerate(zip(self.layers, cache.key, cache.value, strict=True)):
             with jax.named_scope(f"draft_layer{number}"):

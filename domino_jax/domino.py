@@ -77,8 +77,10 @@ def rollout(
     start = max(prefix, 1)
     tokens = [prefix_BP, first_BP]
     if start < P:
-        score_BPV = perturbed(base_BPV, noise_BPV, sampling)
-        tokens.append(walk.over_pool(carry, start, P, select_pool(score_BPV[:, start:].max(1), pool_size))[1])
+        with jax.named_scope("pool"):
+            score_BPV = perturbed(base_BPV, noise_BPV, sampling)
+            pool_BC = select_pool(score_BPV[:, start:].max(1), pool_size)
+        tokens.append(walk.over_pool(carry, start, P, pool_BC)[1])
     return jnp.concatenate(tokens, 1)
 
 
@@ -152,5 +154,6 @@ class Walk:
             return (state_BR, token_B), token_B
 
         along_P = jax.tree.map(lambda a: a.swapaxes(0, 1), (base_BPC, self.hidden_BPE[:, start:stop], noise_BPC))
-        carry, tokens_PB = lax.scan(step, carry, along_P)
+        with jax.named_scope("walk"):
+            carry, tokens_PB = lax.scan(step, carry, along_P)
         return carry, tokens_PB.T

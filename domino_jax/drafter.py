@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+import jax
 import jax.numpy as jnp
 from flax import nnx
 from jax import Array
@@ -79,24 +80,39 @@ class BlockDrafter(nnx.Module):
         one = cache.row(row, cleared=slot_1T[0, 0] == 0)
         return cache.with_row(row, self.backbone.write_context(features, slot_1T, one))
 
+    def hidden(self, embedder, cache, features, slot_BT, length_B, verified_B):
+        """The block pass: takes in the features of the last round -> (hidden_BPD that predict the proposals, cache)."""
+        config = self.config
+        masks_BT = jnp.full((verified_B.shape[0], config.block_size - 1), config.mask_token_id, jnp.int32)
+        block_BTD = self.vocabulary.encode(embedder, jnp.concatenate([verified_B[:, None], masks_BT], 1))
+        hidden_BTD, cache = self.backbone.block(block_BTD, features, slot_BT, length_B, cache)
+        return hidden_BTD[:, config.first_row : config.first_row + self.num_proposals], cache
+
     def propose(self, embedder, cache, features, slot_BT, length_B, verified_B, sampling=None):
-        config, P, vocabulary = self.config, self.num_proposals, self.vocabulary
+        vocabulary, noise_BPU = self.vocabulary, None
+        with jax.named_scope("block_pass"):
+            hidden_BPD, cache = self.hidden(embedder, cache, features, slot_BT, length_B, verified_B)
+        with jax.named_scope("base_logits"):
+            base_BPU = vocabulary.decode(embedder, hidden_BPD)
+        if sampling is not None:
+            with jax.named_scope("noise"):
+                position_BP = length_B[:, None] + 1 + jnp.arange(self.num_proposals)
+                noise_BPU = vocabulary.of_drafter(noise(sampling, position_BP, self.config.vocab_size))
+        with jax.named_scope("rollout"):
+            return self.walk(embedder, base_BPU, hidden_BPD, verified_B, sampling, noise_BPU), cache
+
+    def walk(self, embedder, base_BPU, hidden_BPD, verified_B, sampling=None, noise_BPU=None) -> Array:
+        """The proposals from base logits and hidden states -> int32 [B, P]."""
+        vocabulary = self.vocabulary
+        if self.head is None:
+            return vocabulary.named(draw(base_BPU, noise_BPU, sampling))
 
         def embed(tokens):
             return vocabulary.encode(embedder, tokens)
 
-        masks_BT = jnp.full((verified_B.shape[0], config.block_size - 1), config.mask_token_id, jnp.int32)
-        block_BTD = embed(jnp.concatenate([verified_B[:, None], masks_BT], 1))
-        hidden_BTD, cache = self.backbone.block(block_BTD, features, slot_BT, length_B, cache)
-        hidden_BPD = hidden_BTD[:, config.first_row : config.first_row + P]
-        base_BPU, noise_BPU = vocabulary.decode(embedder, hidden_BPD), None
-        if sampling is not None:
-            noise_BPU = vocabulary.of_drafter(noise(sampling, length_B[:, None] + 1 + jnp.arange(P), config.vocab_size))
-        if self.head is None:
-            return vocabulary.named(draw(base_BPU, noise_BPU, sampling)), cache
-        prefix, pool = config.domino.pure_draft_prefix_len, self.pool_size
+        prefix, pool = self.config.domino.pure_draft_prefix_len, self.pool_size
         walked = (embed, base_BPU, hidden_BPD, verified_B, prefix, pool, sampling, noise_BPU, vocabulary.named)
-        return domino.rollout(self.head, *walked), cache
+        return domino.rollout(self.head, *walked)
 
 
 class ScriptedDrafter(nnx.Module):

@@ -122,8 +122,10 @@ def prefill(target: Target, state: DecodeState, row: Array, tokens_T: Array, off
     write lies past the row's length.
     """
     slot_1T = offset + jnp.arange(tokens_T.shape[0])[None]
-    hidden_1TD, residuals, one = target.forward(tokens_T[None], slot_1T, slot_1T, state.cache.row(row, cleared=offset == 0))
-    logits_V = target.embedder.decode(hidden_1TD[0, count - 1])
+    with jax.named_scope("layers"):
+        hidden_1TD, residuals, one = target.forward(tokens_T[None], slot_1T, slot_1T, state.cache.row(row, cleared=offset == 0))
+    with jax.named_scope("head"):
+        logits_V = target.embedder.decode(hidden_1TD[0, count - 1])
     state, report = begin(state, row, one, offset + count, logits_V, budget, terms)
     return state, residuals, report, logits_V
 
@@ -168,14 +170,23 @@ def verify(target: Target, state: DecodeState, proposals_BP: Array):
     the first position of the round whose logits were not finite (-1: none). P = 0 is the step program.
     """
     tokens_BT = jnp.concatenate([state.verified_B[:, None], proposals_BP], 1)
-    at_T = jnp.arange(tokens_BT.shape[1])
-    slot_BT = state.length_B[:, None] + at_T
-    hidden_BTD, residuals, written = target.forward(tokens_BT, slot_BT, slot_BT, state.cache)
-    logits_BTV = target.embedder.decode(hidden_BTD)
-    chosen_BT, logprob_BT = state.terms.choose(logits_BTV, slot_BT + 1)
+    slot_BT = state.length_B[:, None] + jnp.arange(tokens_BT.shape[1])
+    with jax.named_scope("layers"):
+        hidden_BTD, residuals, written = target.forward(tokens_BT, slot_BT, slot_BT, state.cache)
+    with jax.named_scope("head"):
+        logits_BTV = target.embedder.decode(hidden_BTD)
+    with jax.named_scope("choice"):
+        chosen_BT, logprob_BT = state.terms.choose(logits_BTV, slot_BT + 1)
+    with jax.named_scope("acceptance"):
+        state, report = accept(state, proposals_BP, written, logits_BTV, chosen_BT)
+    return state, residuals, jnp.concatenate([chosen_BT, float_bits(logprob_BT), report], 1)
+
+
+def accept(state: DecodeState, proposals_BP: Array, written: KVCache, logits_BTV: Array, chosen_BT: Array) -> tuple[DecodeState, Array]:
+    """What of a round stands -> (state, the last four columns of `verify`'s report)."""
     accepted_B = count_accepted(proposals_BP, chosen_BT)
     emitted_B, ended_B = count_emitted(chosen_BT, accepted_B, state.remaining_B, state.terms.stop_ids_BX)
-    bad_BT = ~jnp.isfinite(logits_BTV).all(-1) & (at_T <= accepted_B[:, None])
+    bad_BT = ~jnp.isfinite(logits_BTV).all(-1) & (jnp.arange(chosen_BT.shape[1]) <= accepted_B[:, None])
     failed_B = bad_BT.any(-1)
     live_B = ~state.done_B
     emitted_B = jnp.where(live_B & ~failed_B, emitted_B, 0)
@@ -191,7 +202,7 @@ def verify(target: Target, state: DecodeState, proposals_BP: Array):
         done_B=done_B,
         features_from_B=state.length_B,
     )
-    return state, residuals, jnp.concatenate([chosen_BT, float_bits(logprob_BT), jnp.stack(report, 1).astype(jnp.int32)], 1)
+    return state, jnp.stack(report, 1).astype(jnp.int32)
 
 
 def absorb(drafter: Drafter, draft_cache: KVCache, features: tuple[Array, ...], row: Array, offset: Array) -> KVCache:

@@ -1,5 +1,6 @@
 """What the compiled programs are: lowered for CUDA here, exact shapes, nothing baked in, no float32 logits, donated caches."""
 
+import contextlib
 import re
 from dataclasses import dataclass
 
@@ -53,6 +54,27 @@ def test_every_program_lowers_for_cuda(kind, pool_size, dtype, monkeypatch):
         assert "stablehlo" in text
         # float32 must not fall to TF32; bfloat16 has but one way to multiply
         assert ("precision = [HIGHEST, HIGHEST]" in text) == (dtype == "float32")
+
+
+def test_scopes_are_names_and_nothing_else(monkeypatch):
+    """A profile reads like the round is drawn; what is compiled is the same without a name."""
+    found = programs_of(random_engine("domino", pool_size=10), monkeypatch)
+
+    def lowered(name: str):
+        made = found[name]
+        return programs.lower(made.function, made.modules, made.arguments, jnp.dtype(jnp.float32), made.donate)
+
+    names = {
+        "draft": ("block_pass/context", "block_pass/draft_layer1", "base_logits", "rollout/pool", "rollout/walk"),
+        "verify": ("layers/layer3", "head", "choice", "acceptance"),
+        "prefill": ("layers/layer3", "head"),
+    }
+    named = {name: lowered(name) for name in names}
+    for name, scopes in names.items():
+        text = named[name].as_text(debug_info=True)
+        assert [scope for scope in scopes if f"jit({name})/{scope}/" not in text] == []
+    monkeypatch.setattr(jax, "named_scope", lambda name: contextlib.nullcontext())
+    assert {name: lowered(name).as_text() for name in names} == {name: made.as_text() for name, made in named.items()}
 
 
 def test_weights_are_arguments_and_not_constants(monkeypatch):
