@@ -5,6 +5,8 @@ the projector over [hidden; state]; a candidate pool by `topk`; on a GPU the who
 weights, as published. One uncorrected proposal (`pure_draft_prefix_len` 1).
 """
 
+from collections.abc import Callable
+
 import jax
 import numpy as np
 import torch
@@ -14,21 +16,31 @@ from bench.timing import Variant
 from domino_jax.domino import DominoHead
 
 
-def tensor(array: jax.Array) -> torch.Tensor:
-    """The same numbers on torch's device."""
-    wide = torch.from_numpy(np.array(array.astype("float32")))
-    return wide.to("cuda" if torch.cuda.is_available() and jax.default_backend() == "gpu" else "cpu", getattr(torch, array.dtype.name))
+def device() -> str:
+    """Where torch works: beside JAX."""
+    return "cuda" if torch.cuda.is_available() and jax.default_backend() == "gpu" else "cpu"
+
+
+def tensor(array: jax.Array | torch.Tensor) -> torch.Tensor:
+    """The same bits on torch's device; a tensor stays the one that it is."""
+    if isinstance(array, torch.Tensor):
+        return array
+    host = np.array(array)
+    if array.dtype == "bfloat16":  # torch reads no such NumPy array
+        return torch.from_numpy(host.view(np.int16)).view(torch.bfloat16).to(device())
+    return torch.from_numpy(host).to(device())
+
+
+Either = jax.Array | torch.Tensor
 
 
 class Rollout:
-    """Weights and inputs of one batch; calling it gives the proposals, int64 [B, P]."""
+    """Weights and inputs of one batch; calling it gives the proposals, int64 [B, P]. It reads what inputs that are tensors hold then."""
 
-    def __init__(
-        self, head: DominoHead, embed_VD: jax.Array, head_VD: jax.Array, hidden_BPD: jax.Array, verified_B: jax.Array, pool_size: int
-    ):
+    def __init__(self, head: DominoHead, embed_VD: Either, head_VD: Either, hidden_BPD: Either, verified_B: Either, pool_size: int):
         D, R = hidden_BPD.shape[-1], head.recurrent_R3R.shape[0]
         self.embed, self.lm_head, self.hidden = tensor(embed_VD), tensor(head_VD), tensor(hidden_BPD)
-        self.verified = torch.from_numpy(np.array(verified_B)).long().to(self.hidden.device)
+        self.verified = tensor(verified_B).long()
         self.w1, self.w2 = tensor(head.w1_XE[...]).T.contiguous(), tensor(head.w2_VE[...])
         self.gru = torch.nn.GRU(D, R, bias=False, batch_first=True, device=self.hidden.device, dtype=self.hidden.dtype)
         with torch.no_grad():
@@ -64,16 +76,17 @@ class Rollout:
         return F.linear(self.hidden.transpose(0, 1).reshape(-1, self.hidden.shape[-1]), self.lm_head)
 
 
-def captured(rollout: Rollout) -> Variant:
-    """The rollout as it is timed: a CUDA graph on a GPU, op by op on a CPU."""
-    if rollout.hidden.device.type == "cpu":
-        return Variant(rollout, lambda last: None)
+def captured(work: Callable[[], object]) -> Variant:
+    """Work as it is timed: a CUDA graph on a GPU, op by op on a CPU. Its results are the tensors that it fills or once returned."""
+    if device() == "cpu":
+        return Variant(work, lambda last: None)
     stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for _ in range(3):
-            rollout()
+            work()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        rollout()
+        work()
     return Variant(graph.replay, lambda last: torch.cuda.synchronize())
