@@ -1,13 +1,22 @@
 """python -m bench.decode: what a round of speculative decoding costs, part by part, and how close each part is to the device's limits.
 
+    python -m bench.decode --json OUT.json                                      Qwen3-8B's shapes, capacity 2048, half of it used
+    python -m bench.decode --batch 1 --capacity 1024 4096 32768 --used 1000     what capacity costs that is not used
+    python -m bench.decode --batch 1 8 --baseline torch                         beside rounds in PyTorch (`torch_rounds.py`)
+
 Random weights, made on the device; with them nothing is accepted, so tokens a second are those of *given* acceptance lengths. The
 rows are frozen, so that every iteration is the same work: the programs are the engine's own.
 """
 
+import os
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # PyTorch may be in the same process; before jax is imported
+
 import argparse
+import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,53 +24,44 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.rows import collect, failures
+from bench import parts, recorded
+from bench.decode_tables import markdown
+from bench.limits import Case, Rates, works
+from bench.rows import reason
 from bench.timing import Timing, Variant, environment, interleaved
 from domino_jax import cli, memory, programs
-from domino_jax.config import DecoderConfig, DraftConfig, TargetConfig
 from domino_jax.engine import DTYPES, Engine
 from domino_jax.errors import InputError
 from domino_jax.loop import Run
 from domino_jax.programs import Shape
 from tests.gpu.run import configs
 
-LENGTHS = (1.0, 2.0, 4.0, 6.06, 7.17, 16.0)  # 6.06 and 7.17: DFlash and Domino on Qwen3-8B at T = 0, as arXiv 2605.29707 reports
+LENGTHS = ("1", "2", "4", "6.06", "7.17", "16")  # 6.06 and 7.17: DFlash and Domino on Qwen3-8B at T = 0, as arXiv 2605.29707 reports
+PROFILED = 3  # rounds
 CONVENTIONS = {
     "time": "milliseconds; median of the repeats, each a loop of iterations dispatched one after the other and one wait, all parts in "
     "turns; a warm-up of three left out, and compilation (its seconds are in the JSON)",
-    "draft, verify, step": "the engine's programs alone: block pass, base logits and rollout; a target pass over P + 1 positions with "
-    "acceptance; over one",
-    "round": "draft, then verify on its proposals, as the host loop dispatches them",
-    "host gap": "1 - (draft + verify) / round; nothing where the sum is larger",
+    "block pass, base logits, rollout": "parts of the draft program, each compiled alone; the rollout has the base logits in it, as in "
+    "`bench.rollout`",
+    "draft, verify, step": "the engine's programs alone: block pass and rollout; a target pass over P + 1 positions with acceptance; over "
+    "one, with no drafter",
+    "round": "draft, then verify on its proposals, as the host loop dispatches them; sum: draft + verify",
+    "host gap": "1 - sum / round; nothing where the sum is larger",
     "limit": "the larger of bytes / bandwidth and operations / matrix rate; bytes: weights read once, and the keys and values really "
-    "used; operations: two a weight and position. Both rates are measured in the same run: a sum over a large array, a large product",
-    "tokens/s": "batch x acceptance length / round; acceptance lengths are given, not measured",
+    "used; operations: two a weight and position; of a round, its two programs' limits together. Both rates are measured in the same run: "
+    "a sum over a large array, a large product",
+    "of bandwidth": "those bytes over the time, as a share of the bandwidth measured",
+    "tokens/s": "batch x acceptance length / round. Random weights accept nothing: the lengths are given (`--acceptance`), not measured, "
+    "and the same for every implementation",
     "even at": "the acceptance length from which a round beats steps",
 }
-
-
-@dataclass(frozen=True)
-class Case:
-    batch: int
-    capacity: int
-    used: int
-
-
-@dataclass(frozen=True)
-class Rates:
-    """What the device did in this run."""
-
-    bytes_per_second: float
-    operations_per_second: float
-
-    @classmethod
-    def measured(cls, dtype: jnp.dtype, size: int, side: int) -> "Rates":
-        """By the sum of an array of `size` bytes and the product of two matrices of `side` x `side`."""
-        array = jnp.ones(size // dtype.itemsize, dtype)
-        matrix = jnp.ones((side, side), dtype)
-        total, product = jax.jit(lambda a: a.sum(dtype=jnp.float32)), jax.jit(lambda a: a @ a)
-        took = interleaved({"sum": Variant(lambda: total(array)), "product": Variant(lambda: product(matrix))}, 5, 10)
-        return cls(array.nbytes / took["sum"].median * 1e3, 2 * side**3 / took["product"].median * 1e3)
+BESIDE_TORCH = {
+    "PyTorch": "the same rounds with the same weights: Transformers' Qwen3 with SDPA and a static cache, our DFlash in PyTorch, the "
+    "published rollout; rows frozen as ours. Its verify has no log-probabilities and no stop tokens, ours has both. In turns with ours; "
+    "times faster: its time over ours in those turns",
+    "same": "share of proposals, and of the tokens that the target chose, that are ours; in bfloat16 the two best tokens are often within "
+    "rounding of each other. That both sides compute the same is checked before, in float32 on tiny models",
+}
 
 
 class Rounds:
@@ -69,6 +69,7 @@ class Rounds:
 
     def __init__(self, engine: Engine, case: Case, drafted: bool):
         shape = Shape.of(case.batch, case.capacity, 1)
+        self.engine = engine
         self.run = Run(
             engine.target,
             engine.drafter if drafted else None,
@@ -94,106 +95,149 @@ class Rounds:
         self.run.round({})
         return self.run.pending.pop().report
 
+    def parts_of_draft(self) -> dict[str, Variant]:
+        """Block pass, base logits and rollout, compiled here."""
+        engine, run = self.engine, self.run
+        modules = engine.drafter, engine.target.embedder
+        compiled = partial(programs.compile_ahead, modules=modules, dtype=engine.dtype)
+        block_pass = compiled(parts.block_pass, arguments=run._draft_arguments()[:-1], donate=[0])
 
-def weights_read(module: object, config: DecoderConfig) -> int:
-    """Parameters that one pass reads: all but an embedding that is only looked up."""
-    leaves = sum(leaf.size for leaf in jax.tree.leaves(module))
-    untied = isinstance(config, TargetConfig) and not config.tie_word_embeddings
-    return leaves - untied * config.vocab_size * config.hidden_size
+        def start() -> jax.Array:
+            run.draft_cache, hidden_BPD = block_pass(*run._draft_arguments()[:-1])
+            return hidden_BPD
 
+        hidden_BPD = start()
+        base_logits = compiled(parts.base_logits, arguments=(hidden_BPD,))
+        rollout = compiled(parts.rollout, arguments=(hidden_BPD, run.state.verified_B))
+        return {
+            "block pass": Variant(start),
+            "base logits": Variant(lambda: base_logits(hidden_BPD)),
+            "rollout": Variant(lambda: rollout(hidden_BPD, run.state.verified_B)),
+        }
 
-def limits(engine: Engine, case: Case, rates: Rates) -> dict[str, float]:
-    """Milliseconds below which each part cannot be, at these rates."""
-    target, draft, size = engine.target.config, engine.drafter.config, engine.dtype.itemsize
-    width = engine.num_proposals + 1
-
-    def limit(parameters: int, config: DecoderConfig, positions: int) -> float:
-        read = parameters * size + memory.cache_bytes(config, engine.dtype, case.batch, case.used)
-        return 1e3 * max(read / rates.bytes_per_second, 2 * parameters * case.batch * positions / rates.operations_per_second)
-
-    target_weights, head = weights_read(engine.target, target), target.vocab_size * target.hidden_size
-    found = {
-        "draft": limit(weights_read(engine.drafter, draft) - pooled_away(engine, draft) + head, draft, width),
-        "verify": limit(target_weights, target, width),
-        "step": limit(target_weights, target, 1),
-    }
-    return found | {"round": found["draft"] + found["verify"]}
+    def programs(self) -> dict[str, Variant]:
+        return {name: Variant(getattr(self, name)) for name in ("draft", "verify", "round")}
 
 
-def pooled_away(engine: Engine, draft: DraftConfig) -> int:
-    """Projector rows that the candidate pool leaves unread."""
-    pool = engine.drafter.pool_size
-    return (draft.draft_vocab_size - pool) * draft.domino.emb_dim if draft.domino and 0 < pool < draft.draft_vocab_size else 0
-
-
-def measure(engine: Engine, rates: Rates, arguments: argparse.Namespace, **case: int) -> dict:
-    """What a row of the table says, raw."""
-    case = Case(**case)
+def measure(engine: Engine, case: Case, rates: Rates, arguments: argparse.Namespace, theirs: "Theirs | None") -> dict:
+    """One row of the tables, raw."""
     drafted, plain = Rounds(engine, case, True), Rounds(engine, case, False)
-    parts = {"draft": drafted.draft, "verify": drafted.verify, "round": drafted.round, "step": plain.verify}
-    timings = interleaved({name: Variant(start) for name, start in parts.items()}, arguments.repeats, arguments.iterations)
-    took = {name: timing.median for name, timing in timings.items()}
-    least = limits(engine, case, rates)
-    return {
+    variants = drafted.parts_of_draft() | drafted.programs() | {"step": Variant(plain.verify)}
+    timings = interleaved(variants, arguments.repeats, arguments.iterations)
+    took, needed = {name: timing.median for name, timing in timings.items()}, works(engine, case)
+    least = {name: work.milliseconds(rates) for name, work in needed.items()}
+    least["round"] = least["draft"] + least["verify"]
+    moved = {name: work.bytes for name, work in needed.items()} | {"round": needed["draft"].bytes + needed["verify"].bytes}
+    row = vars(case) | raw(timings) | {
         "compile_seconds": drafted.compiling | plain.compiling,
-        "milliseconds": {name: timing.repeats for name, timing in timings.items()},
-        "dispatch": {name: timing.dispatch for name, timing in timings.items()},
-        "median": took,
-        "spread": {name: timing.spread for name, timing in timings.items()},
+        "sum": took["draft"] + took["verify"],
         "limit": least,
         "over_limit": {name: took[name] / least[name] for name in took},
-        "host_gap": host_gap(timings),
+        "bytes": moved,
+        "of_bandwidth": {name: 1e3 * moved[name] / took[name] / rates.bytes_per_second for name in took},
+        "host_gap": max(0.0, 1 - (took["draft"] + took["verify"]) / took["round"]),
         "even_at": took["round"] / took["step"],
-        "tokens_per_second": {str(length): 1e3 * case.batch * length / took["round"] for length in arguments.acceptance},
+        "tokens_per_second": {name: 1e3 * case.batch * length / took["round"] for name, length in arguments.lengths.items()},
         "step_tokens_per_second": 1e3 * case.batch / took["step"],
+    }  # fmt: skip
+    if arguments.profile:
+        profile(arguments.profile / f"batch{case.batch}_capacity{case.capacity}", drafted)
+    del plain  # its cache makes room for PyTorch's
+    return row | (theirs.measure(case, drafted, arguments) if theirs else {})
+
+
+def raw(timings: dict[str, Timing]) -> dict:
+    return {
+        "milliseconds": {name: timing.repeats for name, timing in timings.items()},
+        "dispatch": {name: timing.dispatch for name, timing in timings.items()},
+        "median": {name: timing.median for name, timing in timings.items()},
+        "spread": {name: timing.spread for name, timing in timings.items()},
     }
 
 
-def host_gap(timings: dict[str, Timing]) -> float:
-    return max(0.0, 1 - (timings["draft"].median + timings["verify"].median) / timings["round"].median)
+def profile(directory: Path, rounds: Rounds) -> None:
+    """A trace of a few rounds. Its scopes: draft (block_pass, base_logits, rollout), verify (layers, head, choice, acceptance)."""
+    options = jax.profiler.ProfileOptions()
+    options.python_tracer_level = 0  # Python's own calls would bury the programs
+    jax.block_until_ready(rounds.round())
+    with jax.profiler.trace(directory, profiler_options=options):
+        for number in range(PROFILED):
+            with jax.profiler.StepTraceAnnotation("round", step_num=number):
+                jax.block_until_ready(rounds.round())
 
 
-def markdown(about: dict, rows: Sequence[dict]) -> str:
-    rates = about["rates"]
-    lines = [
-        f"{about['device']}, {about['dtype']}, jax {about['versions']['jax']}; {rates['bytes_per_second'] / 1e12:.3g} TB/s, "
-        f"{rates['operations_per_second'] / 1e12:.3g} TFLOP/s",
-        "",
-    ]
-    columns = ["batch", "capacity", "used", "draft ms", "verify ms", "round ms", "host gap", "step ms", "even at"]
-    columns += [f"tokens/s at {length:g}" for length in about["acceptance"]] + ["tokens/s of steps"]
-    lines += [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    for row in rows:
-        cells = [row["batch"], row["capacity"], row["used"]]
-        if "error" in row:
-            lines.append(f"| {' | '.join(map(str, cells))} | {row['error']} |")
-            continue
-        cells += [f"{row['median'][name]:.3f} ({row['over_limit'][name]:.2f})" for name in ("draft", "verify", "round")]
-        cells += [f"{row['host_gap']:.1%}", f"{row['median']['step']:.3f} ({row['over_limit']['step']:.2f})", f"{row['even_at']:.2f}"]
-        cells += [f"{speed:,.0f}" for speed in (*row["tokens_per_second"].values(), row["step_tokens_per_second"])]
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    lines += ["", "In brackets: times the limit."]
-    return "\n".join([*lines, "", *(f"* {term}: {meaning}." for term, meaning in about["conventions"].items())])
+class Theirs:
+    """The rounds in PyTorch, with the engine's weights."""
+
+    def __init__(self, engine: Engine):
+        """Raises Different where on tiny models PyTorch does not choose what we do."""
+        from bench import torch_parity, torch_rounds
+
+        self.torch_rounds, self.left_out, self.agreed = torch_rounds, {}, {}
+        ours = torch_parity.Ours()
+        for way in torch_rounds.WAYS:
+            try:
+                found = torch_parity.parity(way, ours)
+            except torch_rounds.Unavailable as reason:
+                self.left_out[way] = str(reason)
+                continue
+            self.agreed[way] = str(found)
+            if not found.holds:
+                raise Different(f"{way}: {found}; {found.wrong} not within rounding, proposals {found.steps:.1f} steps below the best")
+        self.target = torch_rounds.TorchTarget(engine.target, engine.drafter.layer_ids)
+        self.drafter = torch_rounds.TorchDrafter(engine.drafter, self.target)
+
+    def measure(self, case: Case, ours: Rounds, arguments: argparse.Namespace) -> dict:
+        found, left_out = {}, dict(self.left_out)
+        for way in self.agreed:
+            try:
+                found[way] = self.beside(way, case, ours, arguments)
+            except (self.torch_rounds.Unavailable, self.torch_rounds.OutOfMemory) as reason:
+                left_out[way] = str(reason).splitlines()[0]
+            self.torch_rounds.give_back()
+        return {"torch": found, "torch_left_out": left_out}
+
+    def beside(self, way: str, case: Case, ours: Rounds, arguments: argparse.Namespace) -> dict:
+        rounds = self.torch_rounds.TorchRounds(way, self.target, self.drafter, **vars(case))
+        variants = rounds.variants | {"round": rounds.round()}
+        timings = interleaved(variants | in_turns(ours), arguments.repeats, arguments.iterations)
+        theirs = {name: timings[name] for name in variants}
+        (chosen_BT, proposals_BP), report = rounds.results(), ours.round()
+        return raw(theirs) | {
+            "times_faster": {name: timing.median / timings[f"ours, {name}"].median for name, timing in theirs.items()},
+            "same_proposals": float((proposals_BP == ours.draft()).mean()),
+            "same_chosen": float((chosen_BT == report[:, : chosen_BT.shape[1]]).mean()),
+        }
 
 
-def parser() -> cli.Parser:
-    p = cli.Parser(prog="python -m bench.decode", description="What a round and its parts cost, and how near the device's limits they are.")
-    p.add_argument("--shapes", choices=["8b", "tiny"], default="8b", help="Qwen3-8B's with a 5-layer drafter, or tiny ones; default 8b")
-    p.add_argument("--batch", type=int, nargs="+", default=[1, 8, 32, 64], metavar="N", help="rows; default 1 8 32 64")
-    p.add_argument("--capacity", type=int, nargs="+", default=[2048], metavar="N", help="cache slots a row; default 2048")
-    p.add_argument("--used", type=int, metavar="N", help="of them used; default half")
-    p.add_argument("--num-proposals", type=int, metavar="P", help="verified a round; default block size - 1")
-    p.add_argument("--acceptance", type=float, nargs="+", default=list(LENGTHS), metavar="X", help="lengths; default 1 2 4 6.06 7.17 16")
-    p.add_argument("--dtype", choices=["auto", *DTYPES], default="auto", help="default bfloat16 on an accelerator, float32 on a CPU")
-    p.add_argument("--repeats", type=int, default=6, metavar="N", help="interleaved measurements; default 6")
-    p.add_argument("--iterations", type=int, default=30, metavar="N", help="of each part a measurement; default 30")
-    p.add_argument("--json", type=Path, metavar="FILE", help="write everything measured; default none")
-    p.add_argument("--debug", action="store_true", help="show tracebacks; default off")
-    return p
+class Different(Exception):
+    """PyTorch computes something else."""
+
+
+def in_turns(ours: Rounds) -> dict[str, Variant]:
+    return {f"ours, {name}": variant for name, variant in ours.programs().items()}
+
+
+def lengths_of(asked: Sequence[str] | None, longest: int) -> dict[str, float]:
+    """Acceptance lengths by name; of the default ones those that a round can reach."""
+    if asked is None:
+        return {text: float(text) for text in LENGTHS if float(text) <= longest}
+    return dict(length_of(text, longest) for text in asked)
+
+
+def length_of(text: str, longest: int) -> tuple[str, float]:
+    """A number, or the mean of a recorded histogram."""
+    try:
+        name, length = text, float(text)
+    except ValueError:
+        length = float(recorded.shares_of_file(Path(text).expanduser(), longest) @ np.arange(1, longest + 1))
+        name = f"{length:.2f} ({Path(text).name})"
+    if not 1 <= length <= longest:
+        raise InputError(f"--acceptance is {text}, expected acceptance lengths from 1 to {longest}")
+    return name, length
 
 
 def cases_of(arguments: argparse.Namespace, width: int) -> list[Case]:
-    """Raises InputError for what does not fit into the cache."""
     cases = []
     for capacity in arguments.capacity:
         used = capacity // 2 if arguments.used is None else arguments.used
@@ -203,25 +247,92 @@ def cases_of(arguments: argparse.Namespace, width: int) -> list[Case]:
     return cases
 
 
+def excess(engine: Engine, case: Case) -> str | None:
+    """Why a case is not measured: it would not fit. Steps have a cache of their own."""
+    target, weights = engine.target.config, engine.models.weights
+    need = memory.needed(target, engine.drafter.config, engine.dtype, weights, case.batch, case.capacity, engine.num_proposals)
+    total = need.total + memory.cache_bytes(target, engine.dtype, case.batch, case.capacity)
+    has = memory.device_bytes()
+    return f"needs {memory.gigabytes(total)}, the device has {memory.gigabytes(has)}" if total > has else None
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser(prog="python -m bench.decode", description="What a round and its parts cost, and how near the device's limits they are.")
+    p.add_argument("--shapes", choices=["8b", "tiny"], default="8b", help="Qwen3-8B's with a 5-layer drafter, or tiny ones; default 8b")
+    p.add_argument("--batch", type=int, nargs="+", default=[1, 8, 32, 64], metavar="N", help="rows; default 1 8 32 64")
+    p.add_argument("--capacity", type=int, nargs="+", default=[2048], metavar="N", help="cache slots a row; default 2048")
+    p.add_argument("--used", type=int, metavar="N", help="of them used; default half")
+    p.add_argument("--num-proposals", type=int, metavar="P", help="verified a round; default block size - 1")
+    p.add_argument(
+        "--acceptance", nargs="+", metavar="X|FILE.json",
+        help=f"acceptance lengths, or the mean of an acceptance_histogram as generate --stats json writes it; default {' '.join(LENGTHS)}",
+    )  # fmt: skip
+    p.add_argument("--dtype", choices=["auto", *DTYPES], default="auto", help="default bfloat16 on an accelerator, float32 on a CPU")
+    p.add_argument("--baseline", choices=["torch"], help="time rounds in PyTorch too; default none")
+    p.add_argument("--repeats", type=int, default=6, metavar="N", help="interleaved measurements; default 6")
+    p.add_argument("--iterations", type=int, default=30, metavar="N", help="rounds a measurement; default 30")
+    p.add_argument("--profile", type=Path, metavar="DIR", help=f"trace {PROFILED} rounds of each case with jax.profiler; default none")
+    p.add_argument("--json", type=Path, metavar="FILE", help="write everything measured, after each case; default none")
+    p.add_argument("--debug", action="store_true", help="show tracebacks; default off")
+    return p
+
+
 def command(argv: Sequence[str] | None) -> int:
     arguments = parser().parse(argv)
-    for name in ("batch", "repeats", "iterations", "acceptance"):
-        least = min(np.atleast_1d(getattr(arguments, name)))
-        if least < 1:
+    for name in ("batch", "repeats", "iterations"):
+        value = getattr(arguments, name)
+        if (least := min(value if isinstance(value, list) else [value])) < 1:
             raise InputError(f"--{name} is {least}, expected at least 1")
     target, draft = configs(arguments.shapes == "tiny")
-    cases = cases_of(arguments, (arguments.num_proposals or draft.block_size - 1) + 1)
+    width = (arguments.num_proposals or draft.block_size - 1) + 1
+    cases, arguments.lengths = cases_of(arguments, width), lengths_of(arguments.acceptance, width)
     engine = Engine.random(target, draft, jax.random.key(0), arguments.dtype, num_proposals=arguments.num_proposals)
+    try:
+        theirs = Theirs(engine) if arguments.baseline else None
+    except Different as found:
+        cli.say(f"FAIL: {found}")
+        return cli.FAILED
+    rates = measured_rates(engine)
+    about = describe(engine, arguments, rates, theirs)
+    for row in rows_of(engine, cases, rates, arguments, theirs, about["not_measured"]):
+        about["rows"].append(row)
+        keep(about, arguments.json)
+    keep(about, arguments.json)
+    print(markdown(about))
+    for case, why in about["not_measured"].items():
+        cli.say(f"FAIL: {case}: {why}")
+    return cli.FAILED if about["not_measured"] else cli.DONE
+
+
+def keep(about: dict, path: Path | None) -> None:
+    if path:
+        path.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+def measured_rates(engine: Engine) -> Rates:
     on_accelerator = jax.default_backend() != "cpu"
-    rates = Rates.measured(engine.dtype, 1 << (32 if on_accelerator else 26), 8192 if on_accelerator else 512)
+    return Rates.measured(engine.dtype, 1 << (32 if on_accelerator else 26), 8192 if on_accelerator else 512)
+
+
+def rows_of(engine: Engine, cases: Sequence[Case], rates: Rates, arguments, theirs, not_measured: dict[str, str]) -> Iterator[dict]:
+    """A row for each case that can be measured; one that cannot costs no other."""
+    for case in cli.progress("decode")(cases, len(cases)):
+        if (why := excess(engine, case)) is not None:
+            not_measured[str(case)] = why
+            continue
+        try:
+            yield measure(engine, case, rates, arguments, theirs)
+        except Exception as error:
+            not_measured[str(case)] = reason(error, arguments.debug)
+
+
+def describe(engine: Engine, arguments: argparse.Namespace, rates: Rates, theirs: Theirs | None) -> dict:
     about = environment() | {"dtype": engine.dtype.name, "shapes": arguments.shapes, "num_proposals": engine.num_proposals}
-    about |= {"acceptance": arguments.acceptance, "rates": vars(rates), "conventions": CONVENTIONS}
-    rows = collect("decode", [asdict(case) for case in cases], partial(measure, engine, rates, arguments), about, arguments)
-    print(markdown(about, rows))
-    failed = failures(rows)
-    for what in failed:
-        cli.say(f"FAIL: {what}")
-    return cli.FAILED if failed else cli.DONE
+    about |= {"pool_size": engine.drafter.pool_size, "repeats": arguments.repeats, "iterations": arguments.iterations}
+    about |= {"acceptance": arguments.lengths, "rates": vars(rates)}
+    if theirs:
+        about["torch_agreement"] = theirs.agreed
+    return about | {"conventions": CONVENTIONS | (BESIDE_TORCH if theirs else {}), "not_measured": {}, "rows": []}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
