@@ -286,6 +286,8 @@ def command(argv: Sequence[str] | None) -> int:
     target, draft = configs(arguments.shapes == "tiny")
     width = (arguments.num_proposals or draft.block_size - 1) + 1
     cases, arguments.lengths = cases_of(arguments, width), lengths_of(arguments.acceptance, width)
+    if arguments.profile:  # scopes are those of this code, also where the same program is cached under older names
+        jax.config.update("jax_compilation_cache_include_metadata_in_key", True)
     engine = Engine.random(target, draft, jax.random.key(0), arguments.dtype, num_proposals=arguments.num_proposals)
     try:
         theirs = Theirs(engine) if arguments.baseline else None
