@@ -329,7 +329,7 @@ def rows_of(engine: Engine, cases: Sequence[Case], rates: Rates, arguments, thei
 
 
 def describe(engine: Engine, arguments: argparse.Namespace, rates: Rates, theirs: Theirs | None) -> dict:
-    about = environment() | {"dtype": engine.dtype.name, "shapes": arguments.shapes, "num_proposals": engine.num_proposals}
+    about = environment("decode") | {"dtype": engine.dtype.name, "shapes": arguments.shapes, "num_proposals": engine.num_proposals}
     about |= {"pool_size": engine.drafter.pool_size, "repeats": arguments.repeats, "iterations": arguments.iterations}
     about |= {"acceptance": arguments.lengths, "rates": vars(rates)}
     if theirs:

@@ -2,30 +2,33 @@
 
 from collections.abc import Sequence
 
+from bench.timing import headline
+
 PARTS = ("block pass", "base logits", "rollout", "draft", "verify", "round", "step")
 
 
 def markdown(about: dict) -> str:
     """All tables and what they mean, from what --json keeps."""
     rows = about["rows"]
-    lines = [headline(about), "", "Milliseconds; in brackets, times the limit:", "", *times(rows), ""]
+    lines = [title(about), "", "Milliseconds; in brackets, times the limit:", "", *times(rows), ""]
     lines += ["Gigabytes that must be moved; in brackets, the share of the bandwidth that this is:", "", *bandwidth(rows), ""]
     lines += ["Tokens a second at given acceptance lengths:", "", *speeds(rows), ""]
-    if any("torch" in row for row in rows):
-        lines += ["Beside PyTorch; in brackets, how many times faster ours is:", "", *beside_torch(rows), ""]
-        lines += [f"* {way}, float32, tiny models, before anything was timed: {found}." for way, found in about["torch_agreement"].items()]
+    if "torch_agreement" in about:
+        lines += ["Beside PyTorch; in brackets, how many times faster ours is:", "", *beside_torch(rows), "", *agreement(about)]
     lines += [f"* not measured: {case}: {reason}." for case, reason in about["not_measured"].items()]
     return "\n".join([*lines, *(f"* {term}: {meaning}." for term, meaning in about["conventions"].items())])
 
 
-def headline(about: dict) -> str:
-    """Device, numbers, versions, commit, and the rates of the run."""
-    versions, rates = about["versions"], about["rates"]
-    torch = ", ".join(f"{name} {versions[name]}" for name in ("torch", "transformers") if versions[name] and "torch_agreement" in about)
-    said = [about["device"], about["dtype"], f"jax {versions['jax']}", torch, f"commit {about['commit'] or 'unknown'}"]
+def agreement(about: dict) -> list[str]:
+    return [f"* {way}, float32, tiny models, before anything was timed: {found}." for way, found in about["torch_agreement"].items()]
+
+
+def title(about: dict) -> str:
+    """What was measured on what, and the rates of the run."""
     shapes = f"shapes {about['shapes']}, {about['num_proposals']} proposals, pool {about['pool_size'] or 'none'}"
+    rates = about["rates"]
     measured = f"{rates['bytes_per_second'] / 1e12:.3g} TB/s, {rates['operations_per_second'] / 1e12:.3g} TFLOP/s"
-    return f"{', '.join(filter(None, said))}; {shapes}; {measured}"
+    return f"{headline(about)}; {shapes}; {measured}"
 
 
 def table(columns: Sequence[str], cells: Sequence[Sequence]) -> list[str]:

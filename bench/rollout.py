@@ -25,7 +25,7 @@ from jax import Array
 
 from bench import ladder
 from bench.rows import collect, failures
-from bench.timing import Variant, environment, interleaved
+from bench.timing import Variant, environment, headline, interleaved
 from domino_jax import checkpoint, cli, domino
 from domino_jax.config import DraftConfig
 from domino_jax.domino import DominoHead
@@ -179,8 +179,7 @@ def measure(shape: dict, batch: int, pool_size: int, dtype: jnp.dtype, arguments
 
 def markdown(about: dict, rows: Sequence[dict]) -> str:
     """The table and what it means."""
-    versions, sizes = about["versions"], ", ".join(f"{name} {size}" for name, size in about["shape"].items())
-    lines = [f"{about['device']}, {about['dtype']}, jax {versions['jax']}, torch {versions['torch']}; {sizes}", ""]
+    lines = [f"{headline(about)}; {', '.join(f'{name} {size}' for name, size in about['shape'].items())}", ""]
     measured = next((row["median"] for row in rows if "median" in row), ())
     beside_torch = "torch" in measured
     names = [name for name in measured if name not in ("base logits", "ours", "torch")]
@@ -241,7 +240,7 @@ def command(argv: Sequence[str] | None) -> int:
         values = getattr(arguments, name)
         if min(values if isinstance(values, list) else [values]) < least:
             raise InputError(f"--{name} is {values}, expected at least {least}")
-    about = environment() | {"dtype": dtype.name, "shape": shape, "repeats": arguments.repeats, "iterations": arguments.iterations}
+    about = environment("rollout") | {"dtype": dtype.name, "shape": shape, "repeats": arguments.repeats, "iterations": arguments.iterations}
     about["conventions"] = CONVENTIONS
     cases = [{"batch": batch, "pool_size": pool_size} for batch in arguments.batch for pool_size in arguments.pool]
     rows = collect("rollout", cases, partial(measure, shape, dtype=dtype, arguments=arguments), about, arguments)

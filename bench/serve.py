@@ -212,6 +212,7 @@ def shapes_sweep(arguments) -> tuple[dict, Iterator[Cell | Failure]]:
 
 def context(argv: Sequence[str]) -> dict:
     return {
+        "bench": "serve",
         "command": shlex.join(["python", "-m", "bench.serve", *argv]),
         "platform": jax.default_backend(),
         "device": jax.devices()[0].device_kind,

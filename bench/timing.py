@@ -63,8 +63,8 @@ def timing(pairs: list[tuple[float, float]]) -> Timing:
     return Timing(tuple(whole for whole, _ in pairs), sorted(pairs)[len(pairs) // 2][1])
 
 
-def environment() -> dict:
-    """What the figures depend on."""
+def environment(bench: str) -> dict:
+    """Which bench found the figures, and what they depend on."""
     device = jax.devices()[0]
     versions = {}
     for name in PACKAGES:
@@ -74,8 +74,15 @@ def environment() -> dict:
             versions[name] = None
     described = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent, capture_output=True, text=True)
     return {
+        "bench": bench,
         "platform": jax.default_backend(),
         "device": device.device_kind,
         "versions": versions,
         "commit": described.stdout.strip() or None,
     }
+
+
+def headline(about: dict) -> str:
+    """An environment in words, as it was kept: device, dtype, versions, commit."""
+    versions = [f"{name} {about['versions'][name]}" for name in ("jax", "torch", "transformers") if about["versions"].get(name)]
+    return ", ".join([about["device"], about["dtype"], *versions, f"commit {about.get('commit') or 'unknown'}"])

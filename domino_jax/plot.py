@@ -51,31 +51,31 @@ def refuse_impossible(path: Path | None) -> None:
 
 def draw_run(summary: dict, path: Path) -> None:
     """Two panels from the statistics of a run with at least one round: acceptance lengths, and acceptance by position."""
-    figure, (left, right) = _subplots(2, (9.6, 3.8))
+    figure, (left, right) = subplots(2, (9.6, 3.8))
     _draw_lengths(left, summary)
     _draw_positions(right, [Curve("", None, summary["acceptance_by_position"])], [BAR])
     place = Path(*Path(summary["draft_path"]).parts[-2:])  # the last folder alone is often called draft
     figure.suptitle(f"{summary['draft']} drafter {place}; prompts: {summary['prompts']}, rounds: {summary['rounds']}", fontsize=10)
-    _save(figure, path)
+    save(figure, path)
 
 
 def draw_curves(curves: Sequence[Curve], path: Path) -> None:
     """One panel: acceptance by position of several drafters."""
-    figure, (axes,) = _subplots(1, (6.5, 3.4))
+    figure, (axes,) = subplots(1, (6.5, 3.4))
     _draw_positions(axes, curves, COLOURS)
     axes.legend(frameon=False)
-    _save(figure, path)
+    save(figure, path)
 
 
 def draw_sets(sets: Sequence[str], bars: Sequence[Bars], curves: Sequence[Curve], path: Path) -> None:
     """Two panels: acceptance lengths by set, the last of which is the average; acceptance by position of the same drafters over all."""
     wide = max(4.5, len(sets) * (0.35 + 0.15 * len(bars)))
-    figure, (left, right) = _subplots(2, (wide + 4.5, 4.8), width_ratios=[wide, 4.5])
+    figure, (left, right) = subplots(2, (wide + 4.5, 4.8), width_ratios=[wide, 4.5])
     _draw_bars(left, sets, bars)
     _draw_positions(right, curves, COLOURS)
     right.set_title("average of the sets", fontsize=10)
     figure.legend(*right.get_legend_handles_labels(), frameon=False, loc="outside lower center")  # names may be long paths
-    _save(figure, path)
+    save(figure, path)
 
 
 def _draw_bars(axes, sets: Sequence[str], bars: Sequence[Bars]) -> None:
@@ -121,7 +121,7 @@ def _whole_ticks(axes, last: int) -> None:
     axes.set_xticks(range(1, last + 1, 1 + last // 20))
 
 
-def _subplots(panels: int, size: tuple[float, float], width_ratios: Sequence[float] | None = None):
+def subplots(panels: int, size: tuple[float, float], width_ratios: Sequence[float] | None = None):
     """-> (figure, its panels, side by side); nothing needs a display."""
     import matplotlib
 
@@ -136,7 +136,7 @@ def _subplots(panels: int, size: tuple[float, float], width_ratios: Sequence[flo
     return figure, axes[0]
 
 
-def _save(figure, path: Path) -> None:
+def save(figure, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     with plt.rc_context({"svg.hashsalt": "domino_jax"}):  # this, and no date: the same figures are the same file

@@ -17,7 +17,7 @@ SUMMARY = dict(
 def drawn(monkeypatch):
     """Draws without writing -> the figure."""
     figures = []
-    monkeypatch.setattr(plot, "_save", lambda figure, path: figures.append(figure))
+    monkeypatch.setattr(plot, "save", lambda figure, path: figures.append(figure))
 
     def draw(function, *arguments):
         function(*arguments, Path("x.png"))
