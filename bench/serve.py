@@ -176,7 +176,8 @@ def pair_sweep(arguments) -> tuple[dict, Iterator[Cell | Failure]]:
     modes: Modes = {TARGET_ONLY: lambda engine, case: None}
     for drafter, path in zip(drafters, drafts, strict=True):
         modes[drafter.kind if drafter.kind not in modes else f"{drafter.kind} {path}"] = lambda engine, case, drafter=drafter: drafter
-    about = {"target": target, "drafts": drafts, "dtype": engine.dtype.name}
+    about = {"target": target, "drafts": drafts} if arguments.target else {"pair": "the shipped one"}
+    about["dtype"] = engine.dtype.name
     return about, sweep(engine, cases, modes, arguments.gangs, arguments.debug)
 
 
