@@ -1,6 +1,7 @@
 """Public sets as published, made tiny here, to prompt files."""
 
 import gzip
+import itertools
 import json
 from pathlib import Path
 
@@ -90,6 +91,7 @@ def test_a_part_is_enough(published, tmp_path):
         ("spec_bench_240.jsonl", lines({**SPEC_BENCH[0], "turns": []}), "line 1: turns is [], expected"),
         ("spec_bench_240.jsonl", lines({**SPEC_BENCH[4], "turns": ["a", "b"]}), "line 1: has 2 turns, expected one in the category qa"),
     ],
+    ids=itertools.count(),
 )
 def test_what_is_broken_is_named_and_nothing_written(published, tmp_path, capsys, file, content, complaint):
     (published / file).write_bytes(content)
