@@ -87,6 +87,6 @@ def captured(work: Callable[[], object]) -> Variant:
             work()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # JAX's threads may call CUDA meanwhile
         work()
     return Variant(graph.replay, lambda last: torch.cuda.synchronize())
