@@ -25,7 +25,7 @@ def decode(about: dict, path: Path) -> None:
     first = [row for row in rows if row["capacity"] == rows[0]["capacity"]]
     panels = [(over_limits, first), (speeds, first)]
     panels += [(by_capacity, rows)] * (len(first) < len(rows)) + [(beside_torch, first)] * any(row.get("torch") for row in first)
-    figure, axes = subplots(len(panels), (5.2 * len(panels), 3.8))
+    figure, axes = subplots(len(panels), (4.4 * len(panels), 3.8))
     for (draw, drawn), axis in zip(panels, axes, strict=True):
         draw(axis, drawn, about)
     title(figure, f"{headline(about)}; shapes {about['shapes']}, capacity {first[0]['capacity']:,} with {first[0]['used']:,} used")
@@ -50,7 +50,8 @@ def bars(axes, groups: Sequence[str], series: dict[str, Sequence[float]], colour
     width = 0.8 / len(series)
     for number, ((name, values), colour) in enumerate(zip(series.items(), cycle(colours), strict=False)):
         places = np.arange(len(groups)) + (number - (len(series) - 1) / 2) * width
-        axes.bar(places, values, width=0.92 * width, color=colour, label=name)
+        drawn = axes.bar(places, values, width=0.92 * width, color=colour, label=name)
+        axes.bar_label(drawn, [f"{value:.3g}" if value else "" for value in values], fontsize=6)
     axes.set_xticks(range(len(groups)), groups)
     axes.legend(frameon=False, fontsize=8)
 
