@@ -142,7 +142,7 @@ def measure(engine: Engine, case: Case, rates: Rates, arguments: argparse.Namesp
     }  # fmt: skip
     if arguments.profile:
         profile(arguments.profile / f"batch{case.batch}_capacity{case.capacity}", drafted)
-    del plain  # its cache makes room for PyTorch's
+    del plain, variants  # the cache of the steps makes room for PyTorch's
     return row | (theirs.measure(case, drafted, arguments) if theirs else {})
 
 

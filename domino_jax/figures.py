@@ -8,6 +8,7 @@ prompts for both drafters. A prompt that is a conversation is drawn with all its
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from domino_jax.events import Result
 from domino_jax.loops import loops
 from domino_jax.statistics import by_position
 
-ANSWER = re.compile(r"#### *(-?[\d,]*\d)|\\boxed\{ *(-?[\d,]*\d) *\}")  # as GSM8K writes it, and as its benchmarks ask for it
+NUMBER = r" *(?:\\?\$)? *(-?[\d,]*\.?\d+)"
+ANSWER = re.compile(rf"####{NUMBER}|\\boxed\{{{NUMBER} *(?:\\?%)? *\}}")  # as GSM8K writes it, and as its benchmarks ask for it
 RESAMPLES = 2000
 
 
@@ -59,7 +61,7 @@ class Acceptance:
 
 @dataclass(kw_only=True)
 class Figures(Acceptance):
-    """One way of decoding, its acceptance that of all answers. Over several sets counts are sums, and all else is the sets' plain mean."""
+    """One way of decoding, its acceptance that of all answers. Over several sets counts are sums, the rest means; a ratio is of means."""
 
     name: str
     kind: str
@@ -182,10 +184,10 @@ def right(text: str | None, answer: str) -> bool:
     return text.strip() == answer.strip() if expected is None else marked_number(text) == expected
 
 
-def marked_number(text: str) -> str | None:
-    """The first after `####` or in a box, without commas."""
+def marked_number(text: str) -> Decimal | None:
+    """The first after `####` or in a box, be it money or percent."""
     found = ANSWER.search(text)
-    return found and (found[1] or found[2]).replace(",", "")
+    return found and Decimal((found[1] or found[2]).replace(",", ""))
 
 
 def oracle(answers: Answers, width: int) -> float | None:

@@ -14,7 +14,8 @@ LOOPS_NOTE = (
     f"at least {REPEATS} periods and {TOKENS} tokens long."
 )
 AVERAGE_NOTE = (
-    "Average: the plain mean of the sets' figures, each set counting the same; its interval draws the prompts of each set anew. "
+    "Average: the plain mean of the sets' figures, each set counting the same (a ratio is that of two such means); its interval draws the "
+    "prompts of each set anew. "
     "All: counts are sums, tokens/s all tokens over all seconds."
 )
 
