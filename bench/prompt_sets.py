@@ -45,7 +45,7 @@ def read_set(given: str, text: Text | None, count: int, seed: int) -> tuple[str,
     """A set by name, or a file's prompts (NAME=FILE.jsonl): its first `count`, from the start again where it has fewer."""
     name, _, path = given.partition("=")
     if path:
-        requests = prompts.from_file(path, besides=("answer", "template"))
+        requests = prompts.from_file(path, besides=prompts.BESIDES)
         found = [request.encode(text, False, False) for request in requests]
         return name, list(islice(cycle(found), count))
     if name not in SETS:

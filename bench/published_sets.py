@@ -2,7 +2,7 @@
 
     python -m bench.published_sets DIR --out SETS
 
-DIR holds any of these, each plain or .gz; whatever else is there is left alone:
+DIR holds any of these, named so (upstream's are called test.jsonl and question.jsonl), each plain or .gz; what else is there is left alone:
 
     HumanEval*.jsonl    openai/human-eval            -> humaneval.jsonl
     gsm8k_test*.jsonl   openai/grade-school-math     -> gsm8k.jsonl, with the number as `answer`
@@ -10,6 +10,9 @@ DIR holds any of these, each plain or .gz; whatever else is there is left alone:
 
 HumanEval and GSM8K are phrased as DFlash's evaluation does (z-lab/dflash, dflash/benchmark.py; Domino's follows it). Spec-Bench's questions
 are asked as they stand; a conversation of its MT-Bench group is a line of `turns`, each asked after the answer to the one before.
+
+To keep these sets out of training prompts (`train.tasks --exclude`), give the files as published: the phrasing around HumanEval's tasks
+is a run of 13 words itself.
 """
 
 import json
@@ -74,6 +77,8 @@ def read(directory: Path) -> dict[str, list[dict]]:
     sets: dict[str, list[dict]] = {}
     for pattern, reader in READERS.items():
         paths = sorted([*directory.glob(pattern), *directory.glob(f"{pattern}.gz")])
+        if not paths:
+            cli.say(f"{directory}: holds no {pattern}")
         if len(paths) > 1:
             raise InputError(f"{directory}: holds {' and '.join(path.name for path in paths)}, expected one {pattern}")
         for path in paths:
@@ -90,6 +95,8 @@ def command(argv: Sequence[str] | None) -> int:
     p.add_argument("--out", required=True, type=Path, metavar="DIR", help="where the prompt files are made or replaced")
     p.add_argument("--debug", action="store_true", help="show tracebacks; default off")
     arguments = p.parse(argv)
+    if arguments.out.resolve() == arguments.directory.resolve():
+        raise InputError(f"--out {arguments.out}: is the directory of the published files, expected another")
     for name, lines in read(arguments.directory).items():
         write_file(arguments.out / f"{name}.jsonl", "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines))
         cli.say(f"{len(lines)} prompts in {arguments.out / name}.jsonl")

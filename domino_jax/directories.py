@@ -44,13 +44,17 @@ def built(out: Path, replace: bool) -> Iterator[Path]:
 
 
 def write_file(out: Path, text: str) -> None:
-    """Makes or replaces a file; raises InputError where it cannot be written, and then leaves what was there."""
-    building = None
+    """Makes or replaces a file, for a link that to which it leads; raises InputError where it cannot, and then leaves what was there."""
+    building, out = None, out.resolve()
+    if out.exists() and not out.is_file():
+        raise InputError(f"{out}: is no file, expected one to make or replace")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         handle, building = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
         with open(handle, "w", encoding="utf-8") as file:
             file.write(text)
+            file.flush()
+            os.fsync(handle)
         os.chmod(building, 0o644)
         os.replace(building, out)
     except OSError as error:

@@ -24,6 +24,7 @@ from domino_jax.figures import Figures, Way, figures, records
 from domino_jax.prompts import Request
 from domino_jax.sampling import Sampling
 from domino_jax.sets import PromptSet
+from domino_jax.statistics import versions
 
 
 def parser() -> cli.Parser:
@@ -173,19 +174,23 @@ def report(arguments: argparse.Namespace, asked: Sequence[PromptSet], ways: Sequ
     if arguments.plot:
         draw(by_set, over_all, arguments.plot)
     if arguments.output == "json":
-        context = {"platform": jax.default_backend(), "device": jax.devices()[0].device_kind, "dtype": dtype}
-        options = {name: getattr(arguments, name) for name in ("max_new_tokens", "temperature", "seed", "batch_size", "pool_size")}
-        made_of = [{"name": name, "runs": with_records(found, ways, n)} for n, (name, found) in enumerate(by_set.items())]
+        context = {"platform": jax.default_backend(), "device": jax.devices()[0].device_kind, "dtype": dtype, "versions": versions()}
+        names = ("target", "max_new_tokens", "temperature", "seed", "batch_size", "num_proposals", "pool_size")
+        options = {name: getattr(arguments, name) for name in names}
+        made_of = [
+            {"name": name, "file": arguments.prompts[n], "runs": with_records(found, ways, n, expected[n])}
+            for n, (name, found) in enumerate(by_set.items())
+        ]
         found = {"prompts": over_all[0].prompts, "note": tables.note(len(asked)), "runs": list(map(asdict, over_all)), "sets": made_of}
         print(json.dumps(context | options | found, indent=1))
     else:
         print(tables.one_set(over_all) if len(asked) == 1 else tables.several_sets(by_set, over_all))
 
 
-def with_records(found: Sequence[Figures], ways: Sequence[Way], number: int) -> list[dict]:
+def with_records(found: Sequence[Figures], ways: Sequence[Way], number: int, expected: Sequence[str] | None) -> list[dict]:
     """The figures of set `number` with the records they are made of."""
     plain = ways[0].sets[number]
-    return [asdict(f) | {"records": records(way.sets[number], plain)} for f, way in zip(found, ways, strict=True)]
+    return [asdict(f) | {"records": records(way.sets[number], plain, expected)} for f, way in zip(found, ways, strict=True)]
 
 
 def draw(by_set: dict[str, Sequence[Figures]], over_all: Sequence[Figures], path: Path) -> None:

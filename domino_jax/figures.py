@@ -97,20 +97,22 @@ def figures(ours: Way, plain: Way, first: Way, expected: Sequence[Sequence[str] 
     )
 
 
-def records(ours: Answers, plain: Answers) -> list[dict]:
-    """What the figures of a set are made of, answer by answer."""
+def records(ours: Answers, plain: Answers, expected: Sequence[str] | None) -> list[dict]:
+    """What the figures of a set are made of, answer by answer. `right` stands at the last turn, where the answer is known."""
+    known = expected or [None] * len(ours.rows)
     return [
         {
             "id": row.id,
             "turn": turn,
             "tokens": len(row.output_ids),
             "rounds": row.rounds,
-            "acceptance_length_sum": sum(row.acceptance_lengths),
+            "acceptance_lengths": list(row.acceptance_lengths),
             "finish_reason": row.finish_reason,
             "looping": is_looping(row),
             "equal": row.output_ids == other.output_ids,
+            "right": right(row.text, answer) if answer is not None and turn == len(turns) else None,
         }
-        for turns, others in zip(ours.rows, plain.rows, strict=True)
+        for turns, others, answer in zip(ours.rows, plain.rows, known, strict=True)
         for turn, (row, other) in enumerate(zip(turns, others, strict=True), 1)
     ]
 

@@ -45,6 +45,7 @@ FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "stop_token_ids": (_are_ids, "a token id or a non-empty list of them"),
     **{name: ((lambda v, valid=valid: type(v) in (int, float) and valid(v)), expected) for name, (valid, expected) in VALID.items()},
 }
+BESIDES = ("answer", "template", "kind")  # files of problems and tasks have them beside a prompt
 # what a line may hold in place of a prompt, for commands that ask turn by turn
 TURNS = {
     "turns": (

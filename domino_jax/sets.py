@@ -26,7 +26,7 @@ def read(paths: Sequence[str]) -> list[PromptSet]:
         name = Path(path).stem
         if name in found:
             raise InputError(f"--prompts {path}: is the second set named {name}, expected file names that differ")
-        requests = prompts.from_file(path, besides=("answer", "template", "kind"), turns=True)
+        requests = prompts.from_file(path, besides=prompts.BESIDES, turns=True)
         named = [replace(request, id=number) if request.id is None else request for number, request in enumerate(requests)]
         found[name] = PromptSet(name, named, read_answers(path))
     return list(found.values())
@@ -36,7 +36,7 @@ def read_answers(path: str) -> list[str] | None:
     """The `answer` of each line, or None if the file gives none."""
     lines = [line for line in Path(path).expanduser().read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
     answers = [json.loads(line).get("answer") for line in lines]
-    if not any(answers):
+    if all(answer is None for answer in answers):
         return None
     for number, answer in enumerate(answers, 1):
         if not isinstance(answer, str):

@@ -38,7 +38,7 @@ def summarize(results: Sequence[Result], seconds: dict[str, float], context: dic
         "acceptance_by_position": by_position(lengths, context["num_proposals"]),
         "seconds": {stage: round(value, 6) for stage, value in seconds.items()},
         "answers": [_answer(result) for result in results],
-        "versions": {name: _version(name) for name in PACKAGES},
+        "versions": versions(),
     }
 
 
@@ -102,6 +102,11 @@ def warning(statistics: dict) -> str | None:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def versions() -> dict[str, str | None]:
+    """Of the packages that figures depend on; None: not installed."""
+    return {name: _version(name) for name in PACKAGES}
 
 
 def _version(package: str) -> str | None:

@@ -47,7 +47,7 @@ def test_the_command(counting_pair, prompts_file, tmp_path, capsys):
     (only,) = found["sets"]
     records = [run.pop("records") for run in only["runs"]]
     assert (only["name"], only["runs"]) == ("asked", [plain, domino])
-    assert [(r["id"], r["turn"], r["tokens"], r["rounds"], r["acceptance_length_sum"]) for r in records[1]] == [
+    assert [(r["id"], r["turn"], r["tokens"], r["rounds"], sum(r["acceptance_lengths"])) for r in records[1]] == [
         (0, 1, 28, 2, 32),
         (1, 1, 8, 1, 16),
     ]

@@ -103,14 +103,14 @@ def test_resamples_without_a_round_are_left_out_of_the_interval():
 
 
 def test_sets_count_the_same_whatever_their_size():
-    """Means 2 and 6, of one prompt and of three; ratios to a first drafter of 2 and 2."""
+    """Means 2 and 6, of one prompt and of three; their mean over that of a first drafter's 2 and 3, which is not the ratios' mean."""
     small, large = [result([2, 2], list(range(5)), "a")], [result([6], list(range(7)), "b")] * 3
     ours = way(small, large, width=7, seconds=2.0)
-    first = way([result([2, 2], list(range(5)))], [result([2, 2, 2], list(range(7)))] * 3, width=7)
+    first = way([result([2, 2], list(range(5)))], [result([3, 3], list(range(7)))] * 3, width=7)
     found = figures(ours, first, first, [["a"], ["b", "b", "x"]])
     assert found.acceptance_length == 4.0
     assert found.interval == (4.0, 4.0)
-    assert (found.ratio, found.ratio_interval) == (2.0, (2.0, 2.0))
+    assert (found.ratio, found.ratio_interval) == (1.6, (1.6, 1.6))
     assert found.score == pytest.approx((1 + 2 / 3) / 2)
     assert (found.prompts, found.answers, found.rounds, found.equal, found.tokens) == (4, 4, 5, 4, 26)
     assert found.tokens_per_second == (4 + 18) / 4  # tokens after the first, over the seconds of both
@@ -190,11 +190,17 @@ def test_records_hold_what_the_figures_are_made_of():
     ours = way([[result([10, 6], LOOP, reason="length"), result([2], [1, 2])], result([3], [1, 2, 3])])
     plain = way([[result([1], LOOP, reason="length"), result([1], [1, 9])], result([1], [1, 2, 3])])
     found = figures(ours, plain, ours, [None])
-    rows = records(ours.sets[0], plain.sets[0])
-    assert rows[0] == dict(id=0, turn=1, tokens=40, rounds=2, acceptance_length_sum=16, finish_reason="length", looping=True, equal=True)
+    rows = records(ours.sets[0], plain.sets[0], None)
+    expected = dict(id=0, turn=1, tokens=40, rounds=2, acceptance_lengths=[10, 6], finish_reason="length", looping=True, equal=True)
+    assert rows[0] == expected | {"right": None}
     assert [(row["turn"], row["equal"], row["looping"]) for row in rows] == [(1, True, True), (2, False, False), (1, True, False)]
-    assert sum(row["acceptance_length_sum"] for row in rows) / sum(row["rounds"] for row in rows) == found.acceptance_length
+    assert sum(sum(row["acceptance_lengths"]) for row in rows) / sum(row["rounds"] for row in rows) == found.acceptance_length
     assert (sum(row["tokens"] for row in rows), sum(row["equal"] for row in rows)) == (found.tokens, found.equal)
+
+
+def test_the_record_of_a_last_turn_says_whether_it_was_right():
+    ours = way([[result([1], [1], "#### 3"), result([1], [1], "#### 4")], [result([1], [1], "#### 4")]])
+    assert [row["right"] for row in records(ours.sets[0], ours.sets[0], ["#### 4", "#### 5"])] == [None, True, False]
 
 
 # Tables

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench import published_sets
-from domino_jax import prompts
+from domino_jax import sets
 
 HUMANEVAL = {"task_id": "HumanEval/0", "prompt": 'def one():\n    """ {1} """\n', "entry_point": "one", "test": ""}
 GSM8K = {"question": "How many {eggs}?", "answer": "It is 1000 + 18.\n#### 1,018"}
@@ -63,9 +63,16 @@ def test_one_file_a_set_phrased_as_published(published, tmp_path, capsys):
 
 def test_files_can_be_read_as_prompts(published, tmp_path):
     assert published_sets.main([str(published), "--out", str(tmp_path)]) == 0
-    for path in tmp_path.glob("*.jsonl"):
-        if path.stem != "spec_bench_mt_bench":
-            assert len(prompts.from_file(str(path), besides=("answer",))) == 1
+    found = {one.name: len(one.requests) for one in sets.read(sorted(map(str, tmp_path.glob("*.jsonl"))))}
+    assert found == {path.stem: len(read(path)) for path in tmp_path.glob("*.jsonl")}
+    assert len(found) > 3
+
+
+def test_its_own_input_is_not_written_over(published, capsys):
+    before = sorted(path.name for path in published.iterdir())
+    assert published_sets.main([str(published), "--out", f"{published}/"]) == 2
+    assert "is the directory of the published files, expected another" in capsys.readouterr().err
+    assert sorted(path.name for path in published.iterdir()) == before
 
 
 def test_a_part_is_enough(published, tmp_path):

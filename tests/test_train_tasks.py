@@ -13,7 +13,6 @@ import pytest
 from domino_jax import prompts
 from domino_jax.directories import write_file
 from domino_jax.errors import InputError
-from domino_jax.train import regenerate
 from domino_jax.train.tasks import __main__ as tasks
 from domino_jax.train.tasks import kinds, passages
 from domino_jax.train.tasks.grammar import Choice, Field, draw, parse
@@ -181,7 +180,7 @@ def test_command_writes_what_regenerate_reads(run, tmp_path):
     assert entries != list(generate(60, 3))
     assert "60 prompts in " in err
     assert " code" in err
-    requests = prompts.from_file(str(tmp_path / "out" / "prompts.jsonl"), besides=regenerate.IGNORED)
+    requests = prompts.from_file(str(tmp_path / "out" / "prompts.jsonl"), besides=prompts.BESIDES)
     assert len(requests) == 60
 
 
@@ -276,6 +275,16 @@ def test_missing_and_broken_files_are_refused(run, tmp_path):
     assert "too small" in run("--count", -1, status=2)[1]
 
 
+def test_what_an_earlier_run_wrote_can_be_kept_out(run, tmp_path):
+    entries, _ = run("--count", 60)
+    dialogues = [entry for entry in entries if "messages" in entry]
+    (tmp_path / "earlier.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in dialogues))
+    kept, err = run("--count", 60, "--exclude", tmp_path / "earlier.jsonl")
+    assert dialogues
+    assert kept == [entry for entry in entries if "messages" not in entry]
+    assert f"dropped {len(dialogues)} prompts" in err
+
+
 def test_byte_order_marks_and_line_ends_do_not_matter(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"prompt": "a"}\r\n\r\n{"prompt": "b"}')
@@ -300,6 +309,14 @@ def test_the_file_is_complete_or_as_it_was(run, tmp_path, monkeypatch):
 
 def test_a_file_cannot_replace_a_directory(tmp_path):
     (tmp_path / "taken").mkdir()
-    with pytest.raises(InputError, match=r"taken: cannot be written \(Is a directory\)"):
+    with pytest.raises(InputError, match="taken: is no file, expected one to make or replace"):
         write_file(tmp_path / "taken", "x")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path):
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "link").symlink_to("file")
+    write_file(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "new"

@@ -17,8 +17,6 @@ from domino_jax.errors import InputError
 from domino_jax.events import Finished
 from domino_jax.sampling import Sampling
 
-IGNORED = ("answer", "template", "kind")  # files of problems and tasks have them
-
 
 def command(argv: Sequence[str] | None) -> int:
     p = cli.Parser(prog="python -m domino_jax.train.regenerate", description="Writes the target's own answers to prompts, greedy or drawn.")
@@ -34,7 +32,7 @@ def command(argv: Sequence[str] | None) -> int:
     p.add_argument("--dtype", choices=["auto", *DTYPES], default="auto", help="default auto")
     p.add_argument("--debug", action="store_true", help="show tracebacks; default off")
     arguments = p.parse(argv)
-    requests = prompts.from_file(arguments.prompts, besides=IGNORED)
+    requests = prompts.from_file(arguments.prompts, besides=prompts.BESIDES)
     pair = open_pair(arguments.target, arguments.draft, arguments.dtype)
     Sampling(temperature=arguments.temperature)
     asked = [request.encode(pair.text, False, arguments.thinking) for request in requests]

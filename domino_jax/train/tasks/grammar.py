@@ -8,7 +8,7 @@
     [short|long|]     one of these, here possibly nothing; brackets without a bar are brackets
     ¶                 a new line
 
-Entries are in the same notation. No entry is drawn twice in one prompt.
+Entries are in the same notation. An entry that was drawn is drawn again only where nothing else is left.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Which prompts repeat a text that they must not: an evaluation set's, above all.
 
 Two texts overlap when they share a run of 13 words, lower-cased and without punctuation (the rule by which GPT-3's and many later training
-sets were cleaned), or when the prompt is shorter than that and all its words are the text's. Of a conversation each turn is a text.
+sets were cleaned), or when the prompt is shorter than that and is the whole text. Of a conversation each turn is a text.
 """
 
 import re

@@ -55,8 +55,14 @@ def _lines(path: Path) -> list[bytes]:
 
 
 def texts(of: Source) -> Iterator[list[str]]:
-    """The texts of each line: one, or the user turns of a conversation. Raises InputError for a line that has none under the key."""
+    """The texts of each line: one, or the user turns of a conversation. Raises InputError for a line that has none under the key.
+
+    A dialogue as `train.tasks` writes it, `messages` in place of the key, has those of the user.
+    """
     for where, entry in objects(of.path):
+        if of.key not in entry and isinstance(entry.get("messages"), list):
+            said = [turn for turn in entry["messages"] if isinstance(turn, dict) and turn.get("role") == "user"]
+            entry = {of.key: [turn.get("content") for turn in said]}
         if of.key not in entry:
             raise InputError(
                 f"{where}: has no key {json.dumps(of.key)}, only {', '.join(entry) or 'none'}; expected one that holds the text"
