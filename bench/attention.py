@@ -18,8 +18,8 @@ import numpy as np
 from jax import Array
 
 from bench.hopper_attention import attend
-from bench.rows import collect, failures
-from bench.timing import Variant, environment, interleaved
+from bench.rows import collect, failures, refuse_impossible
+from bench.timing import Variant, environment, headline, interleaved
 from domino_jax import cli, layers
 from domino_jax.engine import resolve_dtype
 from domino_jax.errors import InputError
@@ -139,7 +139,7 @@ def measure(shape: Shape, dtype: jnp.dtype, arguments: argparse.Namespace, **cas
 
 
 def markdown(about: dict, rows: Sequence[dict]) -> str:
-    lines = [f"{about['device']}, {about['dtype']}, jax {about['versions']['jax']}; {about['shape']}", ""]
+    lines = [f"{headline(about)}; {', '.join(f'{name} {size}' for name, size in about['shape'].items())}", ""]
     lines += ["| batch | capacity | used | | ms | GB/s | error | same anywhere |", "|---|---|---|---|---|---|---|---|"]
     for row in rows:
         sizes = [row["batch"], row["capacity"], row["used"]]
@@ -177,6 +177,7 @@ def parser() -> cli.Parser:
 
 def command(argv: Sequence[str] | None) -> int:
     arguments = parser().parse(argv)
+    refuse_impossible(arguments)
     shape = Shape(arguments.layers, arguments.kv_heads, arguments.queries_per_kv_head, arguments.head_dim, arguments.positions)
     for case in arguments.case:
         if case.used < shape.positions:

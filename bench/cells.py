@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from domino_jax.directories import write_file
 from domino_jax.errors import InputError
-from domino_jax.plot import COLOURS
+from domino_jax.plot import COLOURS, save, subplots
 
 TARGET_ONLY = "target-only"
 CONTINUOUS, GANGS = "continuous", "gangs"
@@ -89,16 +90,22 @@ def milliseconds(seconds: Sequence[float]) -> dict[str, float] | None:
 def write_json(path: Path, about: dict, cells: Sequence[Cell]) -> None:
     """Everything, a cell a line: raw, and its figures."""
     lines = ",\n".join("  " + json.dumps(dataclasses.asdict(cell) | {"figures": figures(cell)}) for cell in cells)
-    path.write_text(json.dumps(about, indent=1).removesuffix("\n}") + f',\n "cells": [\n{lines}\n ]\n}}\n', encoding="utf-8")
+    write_file(path, json.dumps(about, indent=1).removesuffix("\n}") + f',\n "cells": [\n{lines}\n ]\n}}\n')
 
 
 def read_json(path: Path) -> tuple[dict, list[Cell]]:
+    """-> (what is said of the run, its cells)."""
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-        names = [field.name for field in dataclasses.fields(Cell)]
-        return about, [Cell(**{name: cell[name] for name in names}) for cell in about.pop("cells")]
+        return split(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"--from {path}: {error!r}, expected a file that --json wrote") from None
+        raise InputError(f"{path}: {error!r}, expected a file that bench.serve --json wrote") from None
+
+
+def split(kept: dict) -> tuple[dict, list[Cell]]:
+    names = [field.name for field in dataclasses.fields(Cell)]
+    return {key: value for key, value in kept.items() if key != "cells"}, [
+        Cell(**{name: cell[name] for name in names}) for cell in kept["cells"]
+    ]
 
 
 def markdown(about: dict, cells: Sequence[Cell]) -> str:
@@ -170,16 +177,11 @@ def gains(continuous: Sequence[Cell], gangs: Sequence[Cell]) -> list[str]:
 
 def plot(about: dict, cells: Sequence[Cell], path: Path) -> None:
     """Tokens/s against concurrency: a panel for each prompt set, a line for each mode. Needs matplotlib (the extra `plot`)."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
     continuous = [cell for cell in cells if cell.schedule == CONTINUOUS]
     names, modes, slots = (
         list(dict.fromkeys(getattr(cell, name) for cell in continuous)) for name in ("prompt_set", "mode", "concurrency")
     )
-    figure, (panels,) = plt.subplots(1, len(names), figsize=(0.8 + 4.2 * len(names), 3.6), layout="constrained", squeeze=False)
+    figure, panels = subplots(len(names), (0.8 + 4.2 * len(names), 3.6))
     for axes, name in zip(panels, names, strict=True):
         for mode, colour in zip(modes, cycle(("#777777", *COLOURS)), strict=False):
             points = [(cell.concurrency, figures(cell)["tokens_per_second"]) for cell in continuous
@@ -191,10 +193,7 @@ def plot(about: dict, cells: Sequence[Cell], path: Path) -> None:
         axes.minorticks_off()
         axes.set(xlabel="concurrency", ylim=(0, None))
         axes.set_title(name, fontsize=10, loc="left")
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", color="#e5e5e5", linewidth=0.8)
     panels[0].set_ylabel("output tokens / s")
     panels[0].legend(frameon=False)
     figure.suptitle(f"{about['device']}, {about['dtype']}", fontsize=10, x=0.01, ha="left")
-    figure.savefig(path, dpi=130, metadata={"Date": None} if path.suffix == ".svg" else None)
-    plt.close(figure)
+    save(figure, path)

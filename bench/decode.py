@@ -13,7 +13,6 @@ import os
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # PyTorch may be in the same process; before jax is imported
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -27,8 +26,8 @@ import numpy as np
 from bench import parts, recorded
 from bench.decode_tables import markdown
 from bench.limits import Case, Rates, works
-from bench.rows import reason
-from bench.timing import Timing, Variant, environment, interleaved
+from bench.rows import keep, reason, refuse_impossible
+from bench.timing import Variant, environment, interleaved, raw
 from domino_jax import cli, memory, programs
 from domino_jax.engine import DTYPES, Engine
 from domino_jax.errors import InputError
@@ -55,13 +54,6 @@ CONVENTIONS = {
     "and the same for every implementation",
     "even at": "the acceptance length from which a round beats steps",
 }
-BESIDE_TORCH = {
-    "PyTorch": "the same rounds with the same weights: Transformers' Qwen3 with SDPA and a static cache, our DFlash in PyTorch, the "
-    "published rollout; rows frozen as ours. Its verify has no log-probabilities and no stop tokens, ours has both. In turns with ours; "
-    "times faster: its time over ours in those turns",
-    "same": "share of proposals, and of the tokens that the target chose, that are ours; in bfloat16 the two best tokens are often within "
-    "rounding of each other. That both sides compute the same is checked before, in float32 on tiny models",
-}
 
 
 class Rounds:
@@ -83,7 +75,7 @@ class Rounds:
 
     def draft(self) -> jax.Array:
         run = self.run
-        run.draft_cache, proposals_BP = run.program(programs.draft, run.width)(*run._draft_arguments())
+        run.draft_cache, proposals_BP = run.program(programs.draft, run.width)(*run.draft_arguments())
         return proposals_BP
 
     def verify(self) -> jax.Array:
@@ -100,10 +92,10 @@ class Rounds:
         engine, run = self.engine, self.run
         modules = engine.drafter, engine.target.embedder
         compiled = partial(programs.compile_ahead, modules=modules, dtype=engine.dtype)
-        block_pass = compiled(parts.block_pass, arguments=run._draft_arguments()[:-1], donate=[0])
+        block_pass = compiled(parts.block_pass, arguments=run.draft_arguments()[:-1], donate=[0])
 
         def start() -> jax.Array:
-            run.draft_cache, hidden_BPD = block_pass(*run._draft_arguments()[:-1])
+            run.draft_cache, hidden_BPD = block_pass(*run.draft_arguments()[:-1])
             return hidden_BPD
 
         hidden_BPD = start()
@@ -119,7 +111,7 @@ class Rounds:
         return {name: Variant(getattr(self, name)) for name in ("draft", "verify", "round")}
 
 
-def measure(engine: Engine, case: Case, rates: Rates, arguments: argparse.Namespace, theirs: "Theirs | None") -> dict:
+def measure(engine: Engine, case: Case, rates: Rates, arguments: argparse.Namespace, theirs) -> dict:
     """One row of the tables, raw."""
     drafted, plain = Rounds(engine, case, True), Rounds(engine, case, False)
     variants = drafted.parts_of_draft() | drafted.programs() | {"step": Variant(plain.verify)}
@@ -146,15 +138,6 @@ def measure(engine: Engine, case: Case, rates: Rates, arguments: argparse.Namesp
     return row | (theirs.measure(case, drafted, arguments) if theirs else {})
 
 
-def raw(timings: dict[str, Timing]) -> dict:
-    return {
-        "milliseconds": {name: timing.repeats for name, timing in timings.items()},
-        "dispatch": {name: timing.dispatch for name, timing in timings.items()},
-        "median": {name: timing.median for name, timing in timings.items()},
-        "spread": {name: timing.spread for name, timing in timings.items()},
-    }
-
-
 def profile(directory: Path, rounds: Rounds) -> None:
     """A trace of a few rounds. Its scopes: draft (block_pass, base_logits, rollout), verify (layers, head, choice, acceptance)."""
     options = jax.profiler.ProfileOptions()
@@ -164,58 +147,6 @@ def profile(directory: Path, rounds: Rounds) -> None:
         for number in range(PROFILED):
             with jax.profiler.StepTraceAnnotation("round", step_num=number):
                 jax.block_until_ready(rounds.round())
-
-
-class Theirs:
-    """The rounds in PyTorch, with the engine's weights."""
-
-    def __init__(self, engine: Engine):
-        """Raises Different where on tiny models PyTorch does not choose what we do."""
-        from bench import torch_parity, torch_rounds
-
-        self.torch_rounds, self.left_out, self.agreed = torch_rounds, {}, {}
-        ours = torch_parity.Ours()
-        for way in torch_rounds.WAYS:
-            try:
-                found = torch_parity.parity(way, ours)
-            except torch_rounds.Unavailable as reason:
-                self.left_out[way] = str(reason)
-                continue
-            self.agreed[way] = str(found)
-            if not found.holds:
-                raise Different(f"{way}: {found}; {found.wrong} not within rounding, proposals {found.steps:.1f} steps below the best")
-        self.target = torch_rounds.TorchTarget(engine.target, engine.drafter.layer_ids)
-        self.drafter = torch_rounds.TorchDrafter(engine.drafter, self.target)
-
-    def measure(self, case: Case, ours: Rounds, arguments: argparse.Namespace) -> dict:
-        found, left_out = {}, dict(self.left_out)
-        for way in self.agreed:
-            try:
-                found[way] = self.beside(way, case, ours, arguments)
-            except (self.torch_rounds.Unavailable, self.torch_rounds.OutOfMemory) as reason:
-                left_out[way] = str(reason).splitlines()[0]
-            self.torch_rounds.give_back()
-        return {"torch": found, "torch_left_out": left_out}
-
-    def beside(self, way: str, case: Case, ours: Rounds, arguments: argparse.Namespace) -> dict:
-        rounds = self.torch_rounds.TorchRounds(way, self.target, self.drafter, **vars(case))
-        variants = rounds.variants | {"round": rounds.round()}
-        timings = interleaved(variants | in_turns(ours), arguments.repeats, arguments.iterations)
-        theirs = {name: timings[name] for name in variants}
-        (chosen_BT, proposals_BP), report = rounds.results(), ours.round()
-        return raw(theirs) | {
-            "times_faster": {name: timing.median / timings[f"ours, {name}"].median for name, timing in theirs.items()},
-            "same_proposals": float((proposals_BP == ours.draft()).mean()),
-            "same_chosen": float((chosen_BT == report[:, : chosen_BT.shape[1]]).mean()),
-        }
-
-
-class Different(Exception):
-    """PyTorch computes something else."""
-
-
-def in_turns(ours: Rounds) -> dict[str, Variant]:
-    return {f"ours, {name}": variant for name, variant in ours.programs().items()}
 
 
 def lengths_of(asked: Sequence[str] | None, longest: int) -> dict[str, float]:
@@ -279,6 +210,7 @@ def parser() -> cli.Parser:
 
 def command(argv: Sequence[str] | None) -> int:
     arguments = parser().parse(argv)
+    refuse_impossible(arguments)
     for name in ("batch", "repeats", "iterations"):
         value = getattr(arguments, name)
         if (least := min(value if isinstance(value, list) else [value])) < 1:
@@ -289,26 +221,27 @@ def command(argv: Sequence[str] | None) -> int:
     if arguments.profile:  # scopes are those of this code, also where the same program is cached under older names
         jax.config.update("jax_compilation_cache_include_metadata_in_key", True)
     engine = Engine.random(target, draft, jax.random.key(0), arguments.dtype, num_proposals=arguments.num_proposals)
-    try:
-        theirs = Theirs(engine) if arguments.baseline else None
-    except Different as found:
-        cli.say(f"FAIL: {found}")
+    theirs = beside_torch(engine) if arguments.baseline else None
+    if theirs and theirs.wrong:
+        cli.say(f"FAIL: {theirs.wrong}")
         return cli.FAILED
     rates = measured_rates(engine)
     about = describe(engine, arguments, rates, theirs)
     for row in rows_of(engine, cases, rates, arguments, theirs, about["not_measured"]):
         about["rows"].append(row)
         keep(about, arguments.json)
-    keep(about, arguments.json)
+    keep(about, arguments.json)  # what was not measured, too
     print(markdown(about))
     for case, why in about["not_measured"].items():
         cli.say(f"FAIL: {case}: {why}")
     return cli.FAILED if about["not_measured"] else cli.DONE
 
 
-def keep(about: dict, path: Path | None) -> None:
-    if path:
-        path.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+def beside_torch(engine: Engine):
+    """The rounds in PyTorch, which is imported here alone."""
+    from bench.torch_beside import Beside
+
+    return Beside(engine)
 
 
 def measured_rates(engine: Engine) -> Rates:
@@ -328,13 +261,13 @@ def rows_of(engine: Engine, cases: Sequence[Case], rates: Rates, arguments, thei
             not_measured[str(case)] = reason(error, arguments.debug)
 
 
-def describe(engine: Engine, arguments: argparse.Namespace, rates: Rates, theirs: Theirs | None) -> dict:
+def describe(engine: Engine, arguments: argparse.Namespace, rates: Rates, theirs) -> dict:
     about = environment("decode") | {"dtype": engine.dtype.name, "shapes": arguments.shapes, "num_proposals": engine.num_proposals}
     about |= {"pool_size": engine.drafter.pool_size, "repeats": arguments.repeats, "iterations": arguments.iterations}
     about |= {"acceptance": arguments.lengths, "rates": vars(rates)}
     if theirs:
         about["torch_agreement"] = theirs.agreed
-    return about | {"conventions": CONVENTIONS | (BESIDE_TORCH if theirs else {}), "not_measured": {}, "rows": []}
+    return about | {"conventions": CONVENTIONS | (theirs.conventions if theirs else {}), "not_measured": {}, "rows": []}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,7 +1,7 @@
 """python -m bench.report: tables and pictures of what the benches measured, from the JSON that they kept. It measures nothing.
 
 python -m bench.report                                    rollout_*, decode_*, attention_* and serve_*.json of bench/results
-python -m bench.report decode_a.json --out pictures       another file; its picture is pictures/decode_a.svg
+python -m bench.report decode_a.json --out pictures       another file, and its picture, pictures/decode_a.svg
 """
 
 import importlib.util
@@ -28,10 +28,11 @@ ROUND = {
 
 
 class Kind(NamedTuple):
-    """How what a bench kept is shown."""
+    """How what a bench kept is shown. `holds`: the key of the list without which nothing is."""
 
-    markdown: Callable[[dict, Path], str]
-    draw: Callable[[dict, Path, Path], None] | None  # (what was kept, its file, the picture)
+    holds: str
+    markdown: Callable[[dict], str]
+    draw: Callable[[dict, Path], None] | None
 
 
 def decode(about: dict) -> str:
@@ -62,20 +63,15 @@ def limit_table(rows: Sequence[dict]) -> list[str]:
     return decode_tables.table(["", "measured ms", "limit ms", "ratio", "of bandwidth"], lines)
 
 
-def measured(about: dict) -> dict:
-    """Without the rows of what failed."""
-    return about | {"rows": [row for row in about["rows"] if "error" not in row]}
+def table_of(markdown: Callable[[dict, Sequence[dict]], str]) -> Callable[[dict], str]:
+    return lambda about: markdown(about, about["rows"])
 
 
 KINDS = {
-    "rollout": Kind(
-        lambda about, path: rollout.markdown(about, about["rows"]), lambda about, path, out: pictures.rollout(measured(about), out)
-    ),
-    "decode": Kind(lambda about, path: decode(about), lambda about, path, out: pictures.decode(about, out)),
-    "attention": Kind(lambda about, path: attention.markdown(about, about["rows"]), None),
-    "serve": Kind(
-        lambda about, path: cells.markdown(*cells.read_json(path)), lambda about, path, out: cells.plot(*cells.read_json(path), out)
-    ),
+    "rollout": Kind("rows", table_of(rollout.markdown), pictures.rollout),
+    "decode": Kind("rows", decode, pictures.decode),
+    "attention": Kind("rows", table_of(attention.markdown), None),
+    "serve": Kind("cells", lambda about: cells.markdown(*cells.split(about)), lambda about, path: cells.plot(*cells.split(about), path)),
 }
 
 
@@ -88,7 +84,15 @@ def read(path: Path) -> dict:
         raise InputError(f"{path}: cannot be read ({error}), expected {expected}") from None
     if not isinstance(about, dict) or about.get("bench") not in [*KINDS]:
         raise InputError(f"{path}: is JSON of another kind, expected {expected}")
+    if not isinstance(about.get(KINDS[about["bench"]].holds), list):
+        raise InputError(f"{path}: has no {KINDS[about['bench']].holds}, expected {expected}")
     return about
+
+
+def drawn(about: dict) -> dict:
+    """What a picture shows: all but what failed."""
+    holds = KINDS[about["bench"]].holds
+    return about | {holds: [one for one in about[holds] if "error" not in one]}
 
 
 def kept() -> list[Path]:
@@ -102,7 +106,7 @@ def parser() -> cli.Parser:
     p = cli.Parser(prog="python -m bench.report", description="Tables and pictures of what the benches kept.")
     p.add_argument("files", type=Path, nargs="*", metavar="FILE.json", help="default all that the benches keep in bench/results")
     p.add_argument(
-        "--out", type=Path, default=RESULTS, metavar="DIR", help="where pictures go, each with its file's name; default bench/results"
+        "--out", type=Path, metavar="DIR", help="draw a picture of each file there, with the file's name (extra: plot); default none"
     )
     p.add_argument("--debug", action="store_true", help="show tracebacks; default off")
     return p
@@ -110,15 +114,15 @@ def parser() -> cli.Parser:
 
 def command(argv: Sequence[str] | None) -> int:
     arguments = parser().parse(argv)
-    if not arguments.out.is_dir():
+    if arguments.out and not arguments.out.is_dir():
         raise InputError(f"--out {arguments.out}: is not a directory, expected one for the pictures")
-    if importlib.util.find_spec("matplotlib") is None:
+    if arguments.out and importlib.util.find_spec("matplotlib") is None:
         raise InputError("matplotlib is not installed, expected it: pip install matplotlib (or the extra plot)")
     for path, about in [(path, read(path)) for path in arguments.files or kept()]:
-        kind = KINDS[about["bench"]]
-        print(f"### {path.name}\n\n{kind.markdown(about, path)}\n")
-        if kind.draw and (about.get("cells") or measured(about)["rows"]):
-            kind.draw(about, path, arguments.out / f"{path.stem}.svg")
+        kind, shown = KINDS[about["bench"]], drawn(about)
+        print(f"### {path.name}\n\n{kind.markdown(about)}\n")
+        if arguments.out and kind.draw and shown[kind.holds]:
+            kind.draw(shown, arguments.out / f"{path.stem}.svg")
     return cli.DONE
 
 

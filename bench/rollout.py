@@ -24,8 +24,8 @@ from flax import nnx
 from jax import Array
 
 from bench import ladder
-from bench.rows import collect, failures
-from bench.timing import Variant, environment, headline, interleaved
+from bench.rows import collect, failures, refuse_impossible
+from bench.timing import Variant, environment, headline, interleaved, raw
 from domino_jax import checkpoint, cli, domino
 from domino_jax.config import DraftConfig
 from domino_jax.domino import DominoHead
@@ -169,12 +169,8 @@ def measure(shape: dict, batch: int, pool_size: int, dtype: jnp.dtype, arguments
         found[name] = {"same": float((theirs == proposals["ours"]).mean()), "steps": float(below_BP.max())}
     return {
         "compile_seconds": {name: variant.compiling for name, variant in variants.items() if variant.compiling is not None},
-        "milliseconds": {name: timing.repeats for name, timing in timings.items()},
-        "dispatch": {name: timing.dispatch for name, timing in timings.items()},
-        "median": {name: timing.median for name, timing in timings.items()},
-        "spread": {name: timing.spread for name, timing in timings.items()},
         "agreement": found,
-    }
+    } | raw(timings)
 
 
 def markdown(about: dict, rows: Sequence[dict]) -> str:
@@ -235,6 +231,7 @@ def parser() -> cli.Parser:
 
 def command(argv: Sequence[str] | None) -> int:
     arguments = parser().parse(argv)
+    refuse_impossible(arguments)
     shape, dtype = shape_of(arguments), resolve_dtype(arguments.dtype)
     for name, least in (("batch", 1), ("pool", 0), ("repeats", 1), ("iterations", 1)):
         values = getattr(arguments, name)

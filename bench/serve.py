@@ -8,7 +8,6 @@ The load is a closed loop: `engine.stream` with as many slots as the concurrency
 request that ends gives its slot to the next at once. What each figure means stands in CONVENTIONS, in `--help` and in every output.
 """
 
-import importlib.metadata
 import os
 import shlex
 import sys
@@ -21,11 +20,11 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from bench import recorded
+from bench import recorded, rows
 from bench.cells import CONTINUOUS, CONVENTIONS, GANGS, TARGET_ONLY, Cell, Failure, figures, markdown, plot, read_json, write_json
 from bench.prompt_sets import SETS, read_set
 from bench.recorded import RecordedDrafter, Recording
-from bench.rows import reason
+from bench.timing import environment
 from domino_jax import checkpoint, cli, demo
 from domino_jax.capacity import chunk_widths
 from domino_jax.drafter import Drafter
@@ -33,7 +32,6 @@ from domino_jax.engine import DTYPES, Engine, open_pair
 from domino_jax.errors import InputError
 from domino_jax.events import Compiled, Finished, Prompt, Result
 from domino_jax.plot import refuse_impossible
-from domino_jax.statistics import PACKAGES
 from tests.gpu.run import configs
 
 CONCURRENCY = (1, 2, 4, 8, 16, 32)
@@ -146,7 +144,7 @@ def sweep(engine: Engine, cases: Iterable[Case], modes: Modes, gangs: int, debug
                 if case.slots == gangs:
                     yield measure(engine, case, mode, GANGS, plain)[0]
             except Exception as error:
-                yield Failure(case.prompt_set, mode, case.slots, reason(error, debug))
+                yield Failure(case.prompt_set, mode, case.slots, rows.reason(error, debug))
                 break
 
 
@@ -212,13 +210,9 @@ def shapes_sweep(arguments) -> tuple[dict, Iterator[Cell | Failure]]:
 
 
 def context(argv: Sequence[str]) -> dict:
-    return {
-        "bench": "serve",
+    return environment("serve") | {
         "command": shlex.join(["python", "-m", "bench.serve", *argv]),
-        "platform": jax.default_backend(),
-        "device": jax.devices()[0].device_kind,
         "host_cores": os.cpu_count(),
-        "versions": {found.name: found.version for found in importlib.metadata.distributions() if found.name in PACKAGES},
         "conventions": CONVENTIONS,
         "sets": SETS,
     }
@@ -273,13 +267,10 @@ def refuse(arguments) -> None:
         ),
         (arguments.acceptance and not arguments.shapes, "--acceptance is given without --shapes, expected both"),
         (arguments.json and arguments.earlier, "--json is given with --from, expected one"),
-        (
-            arguments.json and not arguments.json.parent.is_dir(),
-            f"--json {arguments.json}: its directory is missing, expected one to write in",
-        ),
     ):
         if wrong:
             raise InputError(message)
+    rows.refuse_impossible(arguments)
     refuse_impossible(arguments.plot)
 
 

@@ -63,6 +63,16 @@ def timing(pairs: list[tuple[float, float]]) -> Timing:
     return Timing(tuple(whole for whole, _ in pairs), sorted(pairs)[len(pairs) // 2][1])
 
 
+def raw(timings: Mapping[str, Timing]) -> dict:
+    """All that was timed, as it is kept."""
+    return {
+        "milliseconds": {name: timing.repeats for name, timing in timings.items()},
+        "dispatch": {name: timing.dispatch for name, timing in timings.items()},
+        "median": {name: timing.median for name, timing in timings.items()},
+        "spread": {name: timing.spread for name, timing in timings.items()},
+    }
+
+
 def environment(bench: str) -> dict:
     """Which bench found the figures, and what they depend on."""
     device = jax.devices()[0]
@@ -72,13 +82,17 @@ def environment(bench: str) -> dict:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             versions[name] = None
-    described = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent, capture_output=True, text=True)
+    try:
+        described = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent, capture_output=True, text=True)
+        commit = described.stdout.strip() or None
+    except OSError:  # no git here
+        commit = None
     return {
         "bench": bench,
         "platform": jax.default_backend(),
         "device": device.device_kind,
         "versions": versions,
-        "commit": described.stdout.strip() or None,
+        "commit": commit,
     }
 
 

@@ -65,7 +65,7 @@ class Ours:
         for _ in run.compile(()):
             pass
         compiled = partial(programs.compile_ahead, dtype=engine.dtype)
-        self.block_pass = compiled(parts.block_pass, (engine.drafter, engine.target.embedder), run._draft_arguments()[:-1])
+        self.block_pass = compiled(parts.block_pass, (engine.drafter, engine.target.embedder), run.draft_arguments()[:-1])
         self.logits = compiled(logits, (engine.target,), (run.state, run.impossible_BP))
 
     def begin(self) -> None:
@@ -82,14 +82,14 @@ class Ours:
     def draft(self) -> tuple[jax.Array, jax.Array]:
         """-> (hidden_BPD, proposals_BP)."""
         run = self.run
-        _, hidden_BPD = self.block_pass(*run._draft_arguments()[:-1])
-        run.draft_cache, proposals_BP = run.program(programs.draft, run.width)(*run._draft_arguments())
+        _, hidden_BPD = self.block_pass(*run.draft_arguments()[:-1])
+        run.draft_cache, proposals_BP = run.program(programs.draft, run.width)(*run.draft_arguments())
         return hidden_BPD, proposals_BP
 
     def verify(self, proposals_BP: jax.Array) -> None:
         run = self.run
         run.state, residuals, _ = run.program(programs.verify, run.width)(run.state, proposals_BP)
-        run.features = run._captured(residuals)
+        run.features = run.captured(residuals)
 
 
 def parity(way: str, ours: Ours) -> Parity:

@@ -91,7 +91,7 @@ class Run:
         if any(task.sample for task in tasks):
             yield from self.compile_fork()
         if self.drafter:
-            yield from self._compile(programs.draft, self.width, (self.drafter, self.target.embedder), self._draft_arguments(), donate=[0])
+            yield from self._compile(programs.draft, self.width, (self.drafter, self.target.embedder), self.draft_arguments(), donate=[0])
         yield from self._compile(programs.verify, self.width, (self.target,), (self.state, self.impossible_BP), donate=[0])
 
     def compile_prefill(self, widths: Iterable[int]) -> Iterator[Compiled]:
@@ -169,7 +169,7 @@ class Run:
         self.state, residuals, report, logits_V = prefill(self.state, np.int32(slot), tokens_T, *numbers, self.terms(row.task))
         if self.reads_features:
             absorb = self.program(programs.absorb, width)
-            self.draft_cache = absorb(self.draft_cache, self._captured(residuals), np.int32(slot), numbers[0])
+            self.draft_cache = absorb(self.draft_cache, self.captured(residuals), np.int32(slot), numbers[0])
         row.offset += len(part)
         row.held += part
         if not row.is_prefilling:
@@ -195,17 +195,19 @@ class Run:
         proposals_BP = self.impossible_BP
         if self.drafter:
             draft = self.program(programs.draft, self.width)
-            self.draft_cache, proposals_BP = draft(*self._draft_arguments())
+            self.draft_cache, proposals_BP = draft(*self.draft_arguments())
         self.state, residuals, report = self.program(programs.verify, self.width)(self.state, proposals_BP)
         if self.drafter:
-            self.features = self._captured(residuals)
+            self.features = self.captured(residuals)
         self._dispatched(Pending(report, rows, proposals_BP))
 
-    def _draft_arguments(self) -> tuple:
+    def draft_arguments(self) -> tuple:
+        """What the draft program takes after its modules."""
         state = self.state
         return self.draft_cache, self.features, state.features_from_B, state.length_B, state.verified_B, state.terms.sampling
 
-    def _captured(self, residuals: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+    def captured(self, residuals: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        """Those that the drafter reads."""
         return tuple(residuals[i] for i in self.drafter.layer_ids)
 
     def _dispatched(self, pending: Pending) -> None:

@@ -47,8 +47,8 @@ def test_what_was_kept_is_printed_and_drawn(kept, tmp_path, capsys, monkeypatch)
     assert all(path.read_text(encoding="utf-8").startswith("<?xml") for path in tmp_path.iterdir())
     for name in ("rollout_a", "decode_a", "attention_a"):
         assert f"### {name}.json\n" in printed
-        about = json.loads((kept / f"{name}.json").read_text())
-        assert printed.count(f"commit {about['commit']}") >= 2
+    commit = json.loads((kept / "decode_a.json").read_text())["commit"] or "unknown"
+    assert printed.count(f"commit {commit}\n") + printed.count(f"commit {commit};") == 3
     whole, part = json.loads((kept / "decode_a.json").read_text())["rows"]
     assert f"| a whole round | {whole['median']['round']:.2f} | {part['median']['round']:.2f} |" in printed
     took, least = part["median"]["verify"], part["limit"]["verify"]
@@ -69,6 +69,15 @@ def test_a_row_that_failed_is_told_and_not_drawn(kept, tmp_path, capsys):
         assert (tmp_path / f"{name}.svg").exists() == (name == "one")
 
 
+def test_a_serving_run_of_which_nothing_is_left_is_told(tmp_path, capsys):
+    about = json.loads((Path(report.__file__).parent / "results" / "serve_8b_h200.json").read_text())
+    failed = {"prompt_set": "8b", "mode": "domino", "concurrency": 64, "reason": "out of memory"}
+    (tmp_path / "x.json").write_text(json.dumps(about | {"cells": [], "failed": [failed]}))
+    assert report.main([str(tmp_path / "x.json"), "--out", str(tmp_path)]) == 0
+    assert "* failed: 8b, domino, 64 slots: out of memory" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
+
+
 def test_the_serving_figures_in_the_repository_can_be_shown(tmp_path, capsys):
     path = Path(report.__file__).parent / "results" / "serve_8b_h200.json"
     assert report.main([str(path), "--out", str(tmp_path)]) == 0
@@ -76,7 +85,10 @@ def test_the_serving_figures_in_the_repository_can_be_shown(tmp_path, capsys):
     assert (tmp_path / "serve_8b_h200.svg").exists()
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"bench": "coupling", "rows": []}', '{"bench": ["rollout"]}', "\xff"])
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"bench": "coupling", "rows": []}', '{"bench": ["rollout"]}', '{"bench": "decode"}', '{"bench": "serve"}', "\xff"],
+)
 def test_other_files_are_refused(content, tmp_path, capsys):
     path = tmp_path / "x.json"
     path.write_bytes(content.encode("latin-1"))

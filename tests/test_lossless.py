@@ -183,7 +183,7 @@ def residuals_by_position(engine: Engine, prompts, order=None) -> dict[tuple[int
         start, live = np.asarray(run.state.length_B), ~np.asarray(run.state.done_B)
         proposals = run.impossible_BP
         if run.drafter:
-            run.draft_cache, proposals = run.program(programs.draft, run.width)(*run._draft_arguments())
+            run.draft_cache, proposals = run.program(programs.draft, run.width)(*run.draft_arguments())
         run.state, residuals, report = run.program(programs.verify, run.width)(run.state, proposals)
         layers, accepted = [np.asarray(layer) for layer in residuals], np.asarray(report)[:, 2 * (run.width + 1)]
         for row in np.flatnonzero(live):

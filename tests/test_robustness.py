@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -83,6 +84,15 @@ def test_of_two_conversions_to_one_place_one_wins_and_it_is_whole(options, pair,
     domino_jax.load(str(tmp_path / "out" / "target"), str(tmp_path / "out" / "draft"))
 
 
+def at_once(make: Callable[[int], None]) -> None:
+    """Four threads, each with its number."""
+    threads = [threading.Thread(target=make, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def test_of_many_threads_that_finish_at_once_one_makes_the_directory(tmp_path):
     """The rename decides, not a look at the place before it."""
     ready, won, refused = threading.Barrier(4), [], []
@@ -97,11 +107,7 @@ def test_of_many_threads_that_finish_at_once_one_makes_the_directory(tmp_path):
             refused.append(str(error))
 
     for attempt in range(50):
-        threads = [threading.Thread(target=make, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(make)
         assert (len(won), len(refused)) == (1 + attempt, 3 + 3 * attempt)
         assert refused[-1] == f"{tmp_path / 'out'}: was made by another process meanwhile, expected a new directory"
         assert [path.name for path in tmp_path.iterdir()] == ["out"]
@@ -120,11 +126,7 @@ def test_of_many_threads_that_replace_at_once_all_succeed_and_the_last_one_stays
         won.append(number)
 
     for attempt in range(50):
-        threads = [threading.Thread(target=make, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(make)
         assert len(won) == 4 * (attempt + 1)
         assert [path.name for path in tmp_path.iterdir()] == ["out"]
         assert len({(tmp_path / "out" / name).read_text() for name in "abc"}) == 1

@@ -167,7 +167,7 @@ def time_round(engine: Engine, batch: int, tokens: int, **sampling) -> str:
         return sorted(times)[2] * 1e3
 
     def draft():
-        run.draft_cache, _ = run.program(programs.draft, run.width)(*run._draft_arguments())
+        run.draft_cache, _ = run.program(programs.draft, run.width)(*run.draft_arguments())
 
     def verify():
         run.state, *_ = run.program(programs.verify, run.width)(run.state, run.impossible_BP)
