@@ -22,7 +22,7 @@ RUNGS = ("inside", "one matmul", "compiled", "feedback", "pool")
 
 def input_table(head: DominoHead, embed_VD: Array) -> Array:
     """What each token gives the GRU -> [V, 3, R]."""
-    return jnp.einsum("VD,DAR->VAR", embed_VD, head.input_D3R[...])
+    return jnp.einsum("VD,ARD->VAR", embed_VD, head.input_3RD[...])
 
 
 def plain(head: DominoHead, embed_VD: Array, head_VD: Array, hidden_BPD: Array, verified_B: Array, one_matmul: bool) -> Array:
@@ -32,13 +32,13 @@ def plain(head: DominoHead, embed_VD: Array, head_VD: Array, hidden_BPD: Array, 
     def base(j: int) -> Array:
         return base_BPV[:, j] if one_matmul else hidden_BPD[:, j] @ head_VD.T
 
-    state_BR = jnp.zeros((len(verified_B), head.recurrent_R3R.shape[0]), jnp.float32)
+    state_BR = jnp.zeros((len(verified_B), head.recurrent_3RR.shape[-1]), jnp.float32)
     state_BR = head.read(embed_VD[verified_B], state_BR)
     proposals = [jnp.argmax(base(0), -1).astype(jnp.int32)]
     for j in range(1, hidden_BPD.shape[1]):
         state_BR = head.read(embed_VD[proposals[-1]], state_BR)
         both_BX = jnp.concatenate([hidden_BPD[:, j], layers.rounded(state_BR, hidden_BPD.dtype)], -1)
-        inner_BE = jax.nn.silu(jnp.einsum("BX,XE->BE", both_BX, head.w1_XE[...], preferred_element_type=jnp.float32))
+        inner_BE = jax.nn.silu(jnp.einsum("BX,EX->BE", both_BX, head.w1_EX[...], preferred_element_type=jnp.float32))
         inner_BE = layers.rounded(inner_BE, hidden_BPD.dtype)
         corrected_BV = jnp.einsum("BE,VE->BV", inner_BE, head.w2_VE[...], preferred_element_type=jnp.float32)
         proposals.append(jnp.argmax(base(j).astype(jnp.float32) + corrected_BV, -1).astype(jnp.int32))
@@ -48,11 +48,11 @@ def plain(head: DominoHead, embed_VD: Array, head_VD: Array, hidden_BPD: Array, 
 def feedback(head: DominoHead, table_V3R: Array, head_VD: Array, hidden_BPD: Array, verified_B: Array, pool_size: int) -> Array:
     """The same with cheap feedback, over the pool (0: the whole vocabulary)."""
     base_BPV = jnp.einsum("BPD,VD->BPV", hidden_BPD, head_VD)
-    w1_hidden_DE, w1_state_RE = jnp.split(head.w1_XE[...], [hidden_BPD.shape[-1]])
-    hidden_BPE = jnp.einsum("BPD,DE->BPE", hidden_BPD, w1_hidden_DE, preferred_element_type=jnp.float32)
+    w1_hidden_ED, w1_state_ER = jnp.split(head.w1_EX[...], [hidden_BPD.shape[-1]], 1)
+    hidden_BPE = jnp.einsum("BPD,ED->BPE", hidden_BPD, w1_hidden_ED, preferred_element_type=jnp.float32)
     first_B = jnp.argmax(base_BPV[:, 0], -1).astype(jnp.int32)
-    state_BR = jnp.zeros((len(verified_B), w1_state_RE.shape[0]), jnp.float32)
-    state_BR = layers.gru_cell(table_V3R[verified_B].astype(jnp.float32), state_BR, head.recurrent_R3R[...])
+    state_BR = jnp.zeros((len(verified_B), w1_state_ER.shape[1]), jnp.float32)
+    state_BR = layers.gru_cell(table_V3R[verified_B].astype(jnp.float32), state_BR, head.recurrent_3RR[...])
     w2, pool_BC, choices_BPC = head.w2_VE[...], None, base_BPV[:, 1:]
     if 0 < pool_size < len(head_VD):
         pool_BC = select_pool(base_BPV[:, 1:].max(1), pool_size)
@@ -60,9 +60,9 @@ def feedback(head: DominoHead, table_V3R: Array, head_VD: Array, hidden_BPD: Arr
 
     def step(carry, at):
         (state_BR, token_B), (base_BC, hidden_BE) = carry, at
-        state_BR = layers.gru_cell(table_V3R[token_B].astype(jnp.float32), state_BR, head.recurrent_R3R[...])
-        dtype = w1_state_RE.dtype
-        state_BE = jnp.einsum("BR,RE->BE", layers.rounded(state_BR, dtype), w1_state_RE, preferred_element_type=jnp.float32)
+        state_BR = layers.gru_cell(table_V3R[token_B].astype(jnp.float32), state_BR, head.recurrent_3RR[...])
+        dtype = w1_state_ER.dtype
+        state_BE = jnp.einsum("BR,ER->BE", layers.rounded(state_BR, dtype), w1_state_ER, preferred_element_type=jnp.float32)
         inner_BE = layers.rounded(jax.nn.silu(hidden_BE + state_BE), dtype)
         scored = "BE,BCE->BC" if pool_BC is not None else "BE,CE->BC"
         logits_BC = base_BC.astype(jnp.float32) + jnp.einsum(scored, inner_BE, w2, preferred_element_type=jnp.float32)

@@ -129,11 +129,11 @@ def steps_below_best(inputs: tuple, proposals_BP: Array, pool_size: int) -> Arra
     head, embed_VD, head_VD, hidden_BPD, verified_B = jax.tree.map(lambda a: a.astype(jnp.float32) if a.ndim > 1 else a, inputs)
     base_BPV = jnp.einsum("BPD,VD->BPV", hidden_BPD, head_VD)
     read_BP = jnp.concatenate([verified_B[:, None], proposals_BP[:, :-1]], 1)
-    state_BR = jnp.zeros((len(verified_B), head.recurrent_R3R.shape[0]), jnp.float32)
+    state_BR = jnp.zeros((len(verified_B), head.recurrent_3RR.shape[-1]), jnp.float32)
     logits = []
     for j in range(proposals_BP.shape[1]):
         state_BR = head.read(embed_VD[read_BP[:, j]], state_BR)
-        inner_BE = jax.nn.silu(jnp.concatenate([hidden_BPD[:, j], state_BR], -1) @ head.w1_XE[...])
+        inner_BE = jax.nn.silu(jnp.concatenate([hidden_BPD[:, j], state_BR], -1) @ head.w1_EX[...].T)
         logits.append(base_BPV[:, j] + (inner_BE @ head.w2_VE[...].T if j else 0))
     logits_BPV = jnp.stack(logits, 1)
     if 0 < pool_size < base_BPV.shape[-1]:  # scored as the implementations score it, in the dtype of the weights

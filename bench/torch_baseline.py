@@ -38,14 +38,14 @@ class Rollout:
     """Weights and inputs of one batch; calling it gives the proposals, int64 [B, P]. It reads what inputs that are tensors hold then."""
 
     def __init__(self, head: DominoHead, embed_VD: Either, head_VD: Either, hidden_BPD: Either, verified_B: Either, pool_size: int):
-        D, R = hidden_BPD.shape[-1], head.recurrent_R3R.shape[0]
+        D, R = hidden_BPD.shape[-1], head.recurrent_3RR.shape[-1]
         self.embed, self.lm_head, self.hidden = tensor(embed_VD), tensor(head_VD), tensor(hidden_BPD)
         self.verified = tensor(verified_B).long()
-        self.w1, self.w2 = tensor(head.w1_XE[...]).T.contiguous(), tensor(head.w2_VE[...])
+        self.w1, self.w2 = tensor(head.w1_EX[...]), tensor(head.w2_VE[...])
         self.gru = torch.nn.GRU(D, R, bias=False, batch_first=True, device=self.hidden.device, dtype=self.hidden.dtype)
         with torch.no_grad():
-            self.gru.weight_ih_l0.copy_(tensor(head.input_D3R[...]).reshape(D, 3 * R).T)
-            self.gru.weight_hh_l0.copy_(tensor(head.recurrent_R3R[...]).reshape(R, 3 * R).T)
+            self.gru.weight_ih_l0.copy_(tensor(head.input_3RD[...]).reshape(3 * R, D))
+            self.gru.weight_hh_l0.copy_(tensor(head.recurrent_3RR[...]).reshape(3 * R, R))
         self.pool_size = pool_size if 0 < pool_size < len(self.embed) else 0
 
     @torch.no_grad()

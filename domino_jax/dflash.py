@@ -75,7 +75,7 @@ class DFlashLayer(nnx.Module):
 
     def finish(self, x_BTD: Array, mixed_BTKGH: Array) -> Array:
         """What follows attention: output projection and feed-forward, each onto the residual stream."""
-        x_BTD = x_BTD + jnp.einsum("BTKGH,KGHD->BTD", mixed_BTKGH, self.out_KGHD[...])
+        x_BTD = x_BTD + layers.merge_heads(mixed_BTKGH, self.out_KGHD[...])
         normed_BTD = layers.rms_norm(x_BTD, self.post_norm_D[...], self.config.rms_norm_eps)
         return x_BTD + layers.swiglu(normed_BTD, self.gate_up_D2F[...], self.down_FD[...])
 

@@ -25,7 +25,10 @@ from domino_jax.sampling import SamplingState, draw, perturbed
 
 
 class DominoHead(nnx.Module):
-    """GRU and correction projector. The rows of w1_XE are z's (D of them), then the GRU state's (R)."""
+    """GRU and correction projector. The columns of w1_EX are z's (D of them), then the GRU state's (R).
+
+    Matrices are [out, in], as published: one row times such a matrix is a sum along memory, which XLA does on a GPU in one launch.
+    """
 
     def __init__(self, config: DraftConfig, dtype: jnp.dtype, *, rngs: nnx.Rngs):
         D, R, E, V = config.hidden_size, config.domino.gru_hidden_dim, config.domino.emb_dim, config.draft_vocab_size
@@ -33,17 +36,17 @@ class DominoHead(nnx.Module):
         def normal(*shape: int, fan_in: int) -> nnx.Param:
             return nnx.Param(fan_in**-0.5 * jax.random.normal(rngs.params(), shape, dtype))
 
-        self.input_D3R = normal(D, 3, R, fan_in=D)
-        self.recurrent_R3R = normal(R, 3, R, fan_in=R)
-        self.w1_XE = normal(D + R, E, fan_in=D + R)
+        self.input_3RD = normal(3, R, D, fan_in=D)
+        self.recurrent_3RR = normal(3, R, R, fan_in=R)
+        self.w1_EX = normal(E, D + R, fan_in=D + R)
         self.w2_VE = normal(V, E, fan_in=E)
         self.bias1_E = nnx.Param(jnp.zeros(E, dtype)) if config.domino.bias else None
         self.bias2_V = nnx.Param(jnp.zeros(V, dtype)) if config.domino.bias else None
 
     def read(self, token_BD: Array, state_BR: Array) -> Array:
         """The GRU state after one more (embedded) token, float32."""
-        input_B3R = jnp.einsum("BD,DAR->BAR", token_BD, self.input_D3R[...], preferred_element_type=jnp.float32)
-        return layers.gru_cell(input_B3R, state_BR, self.recurrent_R3R[...])
+        input_B3R = jnp.einsum("BD,ARD->BAR", token_BD, self.input_3RD[...], preferred_element_type=jnp.float32)
+        return layers.gru_cell(input_B3R, state_BR, self.recurrent_3RR[...])
 
 
 def rollout(
@@ -97,16 +100,16 @@ class Walk:
         noise_BPV: Array | None,
         named=lambda choice: choice,
     ):
-        w1_hidden_DE, self.w1_state_RE = jnp.split(head.w1_XE[...], [hidden_BPD.shape[-1]])
+        w1_hidden_ED, self.w1_state_ER = jnp.split(head.w1_EX[...], [hidden_BPD.shape[-1]], 1)
         self.head, self.embed, self.base_BPV, self.sampling, self.noise_BPV = head, embed, base_BPV, sampling, noise_BPV
         self.named = named
         # z's part of W1 for all positions at once. Float32 from here on: correction sums are never rounded to the model's dtype.
-        self.hidden_BPE = jnp.einsum("BPD,DE->BPE", hidden_BPD, w1_hidden_DE, preferred_element_type=jnp.float32)
+        self.hidden_BPE = jnp.einsum("BPD,ED->BPE", hidden_BPD, w1_hidden_ED, preferred_element_type=jnp.float32)
         if head.bias1_E is not None:
             self.hidden_BPE += head.bias1_E[...]
 
     def prime(self, verified_B: Array, prefix_BP: Array) -> tuple[Array, Array]:
-        state_BR = jnp.zeros((verified_B.shape[0], self.w1_state_RE.shape[0]), jnp.float32)
+        state_BR = jnp.zeros((verified_B.shape[0], self.w1_state_ER.shape[1]), jnp.float32)
         token_B = verified_B
         for next_B in prefix_BP.T:
             state_BR, token_B = self.head.read(self.embed(token_B), state_BR), next_B
@@ -114,8 +117,8 @@ class Walk:
 
     def inner(self, state_BR: Array, hidden_BE: Array) -> Array:
         """silu(W1 · [z ; g]), in the model's dtype."""
-        dtype = self.w1_state_RE.dtype
-        state_BE = jnp.einsum("BR,RE->BE", layers.rounded(state_BR, dtype), self.w1_state_RE, preferred_element_type=jnp.float32)
+        dtype = self.w1_state_ER.dtype
+        state_BE = jnp.einsum("BR,ER->BE", layers.rounded(state_BR, dtype), self.w1_state_ER, preferred_element_type=jnp.float32)
         return layers.rounded(jax.nn.silu(hidden_BE + state_BE), dtype)
 
     def over_vocabulary(self, carry: tuple[Array, Array], start: int, stop: int) -> tuple[tuple[Array, Array], Array]:

@@ -68,19 +68,27 @@ def attention(query_BTKGH: Array, segments: list[tuple[Array, Array, Array | Non
     return mixed.astype(query_BTKGH.dtype).reshape(B, K, G, T, H).transpose(0, 3, 1, 2, 4)
 
 
+def merge_heads(mixed_BTKGH: Array, out_KGHD: Array) -> Array:
+    """What the heads found, projected onto the residual stream -> [B, T, D].
+
+    One axis on both sides: einsum would sum over G, H, K in the order of their letters, and XLA transpose the weights in every pass.
+    """
+    return mixed_BTKGH.reshape(*mixed_BTKGH.shape[:2], -1) @ out_KGHD.reshape(-1, out_KGHD.shape[-1])
+
+
 def swiglu(x_BTD: Array, gate_up_D2F: Array, down_FD: Array) -> Array:
     """down(silu(gate(x)) · up(x))."""
     gate_up = jnp.einsum("BTD,DAF->BTAF", x_BTD, gate_up_D2F)
     return (jax.nn.silu(gate_up[..., 0, :]) * gate_up[..., 1, :]) @ down_FD
 
 
-def gru_cell(input_B3R: Array, state_BR: Array, recurrent_R3R: Array) -> Array:
+def gru_cell(input_B3R: Array, state_BR: Array, recurrent_3RR: Array) -> Array:
     """One step of PyTorch's bias-free GRU, gates in the order reset, update, new -> float32 state_BR.
 
     The reset gate multiplies the *projected* state, and an update gate near one keeps the old state:
     n = tanh(i_n + r · h_n),  h' = (1 - u) · n + u · h.
     """
-    recurrent_B3R = jnp.einsum("BR,RAQ->BAQ", rounded(state_BR, recurrent_R3R.dtype), recurrent_R3R, preferred_element_type=jnp.float32)
+    recurrent_B3R = jnp.einsum("BR,AQR->BAQ", rounded(state_BR, recurrent_3RR.dtype), recurrent_3RR, preferred_element_type=jnp.float32)
     reset, update = jax.nn.sigmoid(input_B3R[:, 0] + recurrent_B3R[:, 0]), jax.nn.sigmoid(input_B3R[:, 1] + recurrent_B3R[:, 1])
     new = jnp.tanh(input_B3R[:, 2] + reset * recurrent_B3R[:, 2])
     return (1 - update) * new + update * state_BR

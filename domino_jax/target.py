@@ -11,6 +11,7 @@ from jax import Array
 
 from domino_jax import layers
 from domino_jax.cache import KVCache, write
+from domino_jax.cached_attention import attend
 from domino_jax.config import TargetConfig
 
 
@@ -75,10 +76,9 @@ class TargetLayer(nnx.Module):
         value_BTKH = qkv_BTKXH[..., G + 1, :]
         finite_BT11 = jnp.isfinite(value_BTKH).all((-2, -1), keepdims=True)
         value_BKSH = write(value_BKSH, jnp.where(finite_BT11, value_BTKH, 0), slot_BT)
-        visible_BTS = jnp.arange(key_BKSH.shape[2]) <= slot_BT[..., None]
         query_BTKGH = layers.rotate(query_BTKGH, position_BT, config.rope)
-        mixed_BTKGH = layers.attention(query_BTKGH, [(key_BKSH, value_BKSH, visible_BTS)])
-        x_BTD = x_BTD + jnp.einsum("BTKGH,KGHD->BTD", mixed_BTKGH, self.out_KGHD[...])
+        mixed_BTKGH = attend(query_BTKGH, key_BKSH, value_BKSH, slot_BT)
+        x_BTD = x_BTD + layers.merge_heads(mixed_BTKGH, self.out_KGHD[...])
         if config.out_bias:
             x_BTD += self.out_bias_D[...]
         x_BTD = jnp.where(finite_BT11[..., 0], x_BTD, jnp.nan)

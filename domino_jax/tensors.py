@@ -158,14 +158,14 @@ def _head_rows(config: DraftConfig) -> list[Row]:
     D, R, E, V = config.hidden_size, config.domino.gru_hidden_dim, config.domino.emb_dim, config.draft_vocab_size
 
     def gates(parameter: str, name: str, width: int) -> Row:
-        return Row(parameter, {name: (3 * R, width)}, lambda w: w.T.reshape(width, 3, R), lambda a: (a.reshape(width, -1).T,))
+        return Row(parameter, {name: (3 * R, width)}, lambda w: w.reshape(3, R, width), lambda a: (a.reshape(-1, width),))
 
     biases = [_plain("head.bias1_E", HEAD_BIASES[0], E), _plain("head.bias2_V", HEAD_BIASES[1], V)]
     return [
-        gates("head.input_D3R", "prefix_gru.weight_ih_l0", D),
-        gates("head.recurrent_R3R", "prefix_gru.weight_hh_l0", R),
+        gates("head.input_3RD", "prefix_gru.weight_ih_l0", D),
+        gates("head.recurrent_3RR", "prefix_gru.weight_hh_l0", R),
         # columns of W1: first the backbone's hidden state, then the GRU state
-        _transposed("head.w1_XE", "embed_proj.0.weight", E, D + R),
+        _plain("head.w1_EX", "embed_proj.0.weight", E, D + R),
         _plain("head.w2_VE", "embed_proj.2.weight", V, E),
         *(biases if config.domino.bias else []),
     ]

@@ -352,7 +352,7 @@ def test_a_damaged_manifest_is_refused(manifest, converted, tmp_path):
 def test_a_store_under_another_config_is_refused(converted, tmp_path):
     store = shutil.copytree(converted / "draft", tmp_path / "draft")
     (store / "config.json").write_text(json.dumps(DFLASH))
-    assert "4 unexpected: head.input_D3R" in refusal(store)
+    assert "4 unexpected: head.input_3RD" in refusal(store)
     (store / "config.json").write_text(json.dumps(SMALL_DRAFT | dict(intermediate_size=50)))
     assert "misshapen: backbone.layers.0.down_FD is [48, 32], expected [50, 32]" in refusal(store)
 

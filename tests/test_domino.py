@@ -103,8 +103,8 @@ def test_a_state_by_hand():
     config = DraftConfig.from_dict(models.draft_config(hidden_size=1, nested=dict(gru_hidden_dim=2)))
     rows = {row.parameter.removeprefix("head."): row for row in draft_rows(config) if "3R" in row.parameter}
     head = domino.DominoHead(config, jnp.float32, rngs=nnx.Rngs(0))
-    head.input_D3R[...] = rows["input_D3R"].pack(jnp.array([[0.5], [-1], [1], [2], [0.3], [-0.7]]))
-    head.recurrent_R3R[...] = rows["recurrent_R3R"].pack(jnp.array([[1, -2], [0.5, 1], [2, 0], [-1, 1], [0.4, -0.6], [1.5, 0.8]]))
+    head.input_3RD[...] = rows["input_3RD"].pack(jnp.array([[0.5], [-1], [1], [2], [0.3], [-0.7]]))
+    head.recurrent_3RR[...] = rows["recurrent_3RR"].pack(jnp.array([[1, -2], [0.5, 1], [2, 0], [-1, 1], [0.4, -0.6], [1.5, 0.8]]))
     state = head.read(jnp.ones((1, 1)), jnp.array([[0.5, -1.0]]))
     np.testing.assert_allclose(state, [[0.534146, -0.852399]], atol=1e-6)
 

@@ -68,11 +68,11 @@ def test_gru_cell_is_pytorchs():
     gru = torch.nn.GRU(D, R, bias=False, batch_first=True)
     x = torch.randn(B, steps, D)
     expected = gru(x)[0].detach().numpy()
-    input_D3R = jnp.array(gru.weight_ih_l0.detach().numpy().T.reshape(D, 3, R))
-    recurrent_R3R = jnp.array(gru.weight_hh_l0.detach().numpy().T.reshape(R, 3, R))
+    input_3RD = jnp.array(gru.weight_ih_l0.detach().numpy().reshape(3, R, D))
+    recurrent_3RR = jnp.array(gru.weight_hh_l0.detach().numpy().reshape(3, R, R))
     state = jnp.zeros((B, R))
     for step in range(steps):
-        state = layers.gru_cell(jnp.einsum("BD,DAR->BAR", x[:, step].numpy(), input_D3R), state, recurrent_R3R)
+        state = layers.gru_cell(jnp.einsum("BD,ARD->BAR", x[:, step].numpy(), input_3RD), state, recurrent_3RR)
         np.testing.assert_allclose(state, expected[:, step], atol=1e-6)
 
 

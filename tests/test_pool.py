@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from domino_jax.order import kth_by_digits, ordered_bits
 from domino_jax.pool import select_pool
 
 SELECT = jax.jit(select_pool, static_argnums=1)
@@ -33,6 +34,17 @@ def test_sizes_around_the_counting_blocks(vocabulary, size, dtype):
     """bfloat16 scores of thousands of tokens tie by the dozen."""
     score = jax.random.normal(jax.random.key(vocabulary), (3, vocabulary), dtype)
     assert np.array_equal(SELECT(score, size), by_sorting(np.asarray(score.astype(jnp.float32)), size))
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4, 8])
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
+def test_a_threshold_is_the_same_however_many_bits_a_pass_finds(bits, dtype):
+    """The platforms differ in this alone."""
+    score = jax.random.normal(jax.random.key(bits), (4, 700), dtype).at[0].set(-0.0).at[1, :9].set(jnp.inf)
+    for k in (1, 5, 9, 10, 699, 700):
+        expected = jnp.sort(ordered_bits(score), -1)[:, 700 - k, None]
+        assert np.array_equal(kth_by_digits(ordered_bits(score), k, bits), expected)
+    assert not kth_by_digits(ordered_bits(score), 701, bits).any()
 
 
 def test_all_equal():

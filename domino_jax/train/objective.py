@@ -133,17 +133,17 @@ def correction(head: DominoHead, embedder: Embedder, hidden_BAPD: Array, read_BA
     """What the head adds to the base logits of proposals prefix.., having read the true tokens -> float32 [B, A, P - prefix, V]."""
     B, A, P, D = hidden_BAPD.shape
     wide = dict(preferred_element_type=jnp.float32)
-    input_RP3R = jnp.einsum("RPD,DCQ->RPCQ", embedder.encode(read_BAP).reshape(B * A, P, D), head.input_D3R[...], **wide)
-    width = head.recurrent_R3R.shape[0]
+    input_RP3R = jnp.einsum("RPD,CQD->RPCQ", embedder.encode(read_BAP).reshape(B * A, P, D), head.input_3RD[...], **wide)
+    width = head.recurrent_3RR.shape[-1]
 
     def read(state, gates):
-        state = layers.gru_cell(gates, state, head.recurrent_R3R[...])
+        state = layers.gru_cell(gates, state, head.recurrent_3RR[...])
         return state, state
 
     _, states = lax.scan(read, jnp.zeros((B * A, width), jnp.float32), input_RP3R.swapaxes(0, 1))
     states_BAPR = states.swapaxes(0, 1).reshape(B, A, P, width)[:, :, prefix:].astype(hidden_BAPD.dtype)
     both = jnp.concatenate([hidden_BAPD[:, :, prefix:], states_BAPR], -1)
-    inner = jax.nn.silu(jnp.einsum("BAPX,XE->BAPE", both, head.w1_XE[...], **wide)).astype(hidden_BAPD.dtype)
+    inner = jax.nn.silu(jnp.einsum("BAPX,EX->BAPE", both, head.w1_EX[...], **wide)).astype(hidden_BAPD.dtype)
     return jnp.einsum("BAPE,VE->BAPV", inner, head.w2_VE[...], **wide)
 
 
