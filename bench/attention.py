@@ -1,8 +1,7 @@
-"""python -m bench.attention: the attention of a pass over cached keys, as the engine does it and as a kernel bounded by the real length.
+"""python -m bench.attention: the attention of a pass over cached keys, over all slots by XLA and over those used by the kernel.
 
-The engine's reads every slot of the capacity, used or not. `hopper_attention` reads what a row uses; it is here to be measured: before
-its time counts, its result is held against float32, and a query must come out the same, bit for bit, wherever in a round it stands.
-The kernel runs on Hopper GPUs in bfloat16. Elsewhere only the engine's is timed.
+Before a time counts, its result is held against float32, and a query must come out the same, bit for bit, wherever in a round it
+stands. The kernel (`domino_jax/cached_attention.py`) runs on GPUs in 16 bits. Elsewhere only XLA's is timed.
 """
 
 import argparse
@@ -17,10 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from bench.hopper_attention import attend
 from bench.rows import collect, failures, refuse_impossible
 from bench.timing import Variant, environment, headline, interleaved
-from domino_jax import cli, layers
+from domino_jax import cached_attention, cli
+from domino_jax.cached_attention import over_all_slots, over_used_slots
 from domino_jax.engine import resolve_dtype
 from domino_jax.errors import InputError
 
@@ -60,48 +59,36 @@ class Shape:
     positions: int
 
 
-def engine_attention(query_BTKGH: Array, key_BKSH: Array, value_BKSH: Array, seen_B: Array) -> Array:
-    """As `TargetLayer` calls it."""
-    seen_BT = seen_B[:, None] + jnp.arange(query_BTKGH.shape[1])
-    visible_BTS = jnp.arange(key_BKSH.shape[2]) < seen_BT[..., None]
-    return layers.attention(query_BTKGH, [(key_BKSH, value_BKSH, visible_BTS)])
-
-
-def implementations(splits: Sequence[int]) -> dict[str, Callable]:
-    """Those that run here."""
-    found = {"engine": engine_attention}
-    if on_hopper():
-        found |= {f"kernel, {n} splits": partial(attend, causal=True, splits=n) for n in splits}
-    return found
-
-
-def on_hopper() -> bool:
-    return jax.default_backend() == "gpu" and jax.devices()[0].compute_capability.startswith("9.")
+def implementations(query_BTKGH: Array, key_BKSH: Array) -> dict[str, Callable]:
+    """Those that run here, (query, key, value, slot_BT) -> mixed values."""
+    on_gpu = jax.default_backend() == "gpu" and cached_attention.has_kernel(query_BTKGH, key_BKSH)
+    return {"all slots": over_all_slots} | ({"used slots": over_used_slots} if on_gpu else {})
 
 
 def inputs(case: Case, shape: Shape, dtype: jnp.dtype) -> tuple[Array, list[Array], list[Array], Array]:
-    """-> (query_BTKGH, keys and values of all layers [B, K, S, H], seen_B: slots that the first query sees)."""
+    """-> (query_BTKGH, keys and values of all layers [B, K, S, H], slot_BT: the last `positions` of those used)."""
     normal = jax.jit(lambda key, size: jax.random.normal(key, size, dtype), static_argnums=1)
     keys = jax.random.split(jax.random.key(0), 2 * shape.layers + 1)
     cached = case.batch, shape.kv_heads, case.capacity, shape.head_dim
     query = normal(keys[0], (case.batch, shape.positions, shape.kv_heads, shape.queries_per_kv_head, shape.head_dim))
     filled = [normal(key, cached) for key in keys[1:]]
-    return query, filled[::2], filled[1::2], jnp.full(case.batch, case.used - shape.positions + 1, jnp.int32)
+    slot_T = jnp.arange(case.used - shape.positions, case.used)
+    return query, filled[::2], filled[1::2], jnp.broadcast_to(slot_T, (case.batch, shape.positions))
 
 
-def error(found: Array, query: Array, key: Array, value: Array, seen: Array) -> float:
+def error(found: Array, query: Array, key: Array, value: Array, slot_BT: Array) -> float:
     with jax.default_matmul_precision("highest"):
-        exact = engine_attention(*(x.astype(jnp.float32) for x in (query, key, value)), seen)
+        exact = over_all_slots(*(x.astype(jnp.float32) for x in (query, key, value)), slot_BT)
     return float(jnp.abs(found.astype(jnp.float32) - exact).max())
 
 
-def same_anywhere(attention: Callable, query: Array, key: Array, value: Array, seen: Array) -> float:
+def same_anywhere(attention: Callable, query: Array, key: Array, value: Array, slot_BT: Array) -> float:
     """Share of outputs that keep every bit when the round starts later or earlier and the queries move within it accordingly."""
     T = query.shape[1]
     compiled, bits = jax.jit(attention), f"u{query.dtype.itemsize}"
-    whole, kept, moved = np.asarray(compiled(query, key, value, seen)).view(bits), 0, 0
+    whole, kept, moved = np.asarray(compiled(query, key, value, slot_BT)).view(bits), 0, 0
     for shift in range(1, T):
-        later = np.asarray(compiled(jnp.roll(query, -shift, 1), key, value, seen + shift)).view(bits)
+        later = np.asarray(compiled(jnp.roll(query, -shift, 1), key, value, slot_BT + shift)).view(bits)
         same = later[:, : T - shift] == whole[:, shift:]
         kept, moved = kept + int(same.sum()), moved + same.size
     return kept / moved if moved else 1.0
@@ -110,27 +97,31 @@ def same_anywhere(attention: Callable, query: Array, key: Array, value: Array, s
 def measure(shape: Shape, dtype: jnp.dtype, arguments: argparse.Namespace, **case: int) -> dict:
     """What a row of the table says, raw."""
     case = Case(**case)
-    query, keys, values, seen = inputs(case, shape, dtype)
-    found = implementations(arguments.splits)
+    query, keys, values, slot_BT = inputs(case, shape, dtype)
+    found = implementations(query, keys[0])
 
     def all_layers(attention: Callable) -> Callable:
-        def run(query: Array, keys: list[Array], values: list[Array], seen: Array) -> list[Array]:
-            return [attention(query, key, value, seen) for key, value in zip(keys, values, strict=True)]
+        """Each layer's result is the next one's query: one after the other, as in a pass."""
 
-        return jax.jit(run)
+        def run(query: Array, keys: list[Array], values: list[Array], slot_BT: Array) -> Array:
+            for key, value in zip(keys, values, strict=True):
+                query = attention(query, key, value, slot_BT)
+            return query
 
-    compiled = {name: all_layers(attention) for name, attention in found.items()}
-    variants = {name: Variant(partial(program, query, keys, values, seen)) for name, program in compiled.items()}
+        return jax.jit(run).lower(query, keys, values, slot_BT).compile()
+
+    variants = {name: Variant(partial(all_layers(attention), query, keys, values, slot_BT)) for name, attention in found.items()}
     timings = interleaved(variants, arguments.repeats, arguments.iterations)
     used = 2 * shape.layers * case.batch * case.used * shape.kv_heads * shape.head_dim * dtype.itemsize
-    one = query, keys[0], values[0], seen
+    one = query, keys[0], values[0], slot_BT
     return {
         "variants": {
             name: {
                 "milliseconds": timing.repeats,
                 "median": timing.median,
+                "dispatch": timing.dispatch,
                 "bytes_per_second": used / timing.median * 1e3,
-                "error": error(compiled[name](query, keys[:1], values[:1], seen)[0], *one),
+                "error": error(jax.jit(found[name])(*one), *one),
                 "same_anywhere": same_anywhere(found[name], *one),
             }
             for name, timing in timings.items()
@@ -149,13 +140,13 @@ def markdown(about: dict, rows: Sequence[dict]) -> str:
             cells = [*sizes, name, f"{one['median']:.3f}", f"{one['bytes_per_second'] / 1e9:.3g}"]
             cells += [f"{one['error']:.1e}", f"{one['same_anywhere']:.2%}"]
             lines.append(f"| {' | '.join(map(str, cells))} |")
-    if not any(name != "engine" for row in rows for name in row.get("variants", {})):
-        lines += ["", f"The kernel is not run: it needs a Hopper GPU, this is {about['device']}."]
+    if not any(name != "all slots" for row in rows for name in row.get("variants", {})):
+        lines += ["", f"The kernel is not run: it needs a GPU and 16 bits, this is {about['device']} and {about['dtype']}."]
     return "\n".join([*lines, "", *(f"* {term}: {meaning}." for term, meaning in about["conventions"].items())])
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser(prog="python -m bench.attention", description="Attention over cached keys: the engine's, and a kernel's.")
+    p = cli.Parser(prog="python -m bench.attention", description="Attention over cached keys: over all slots, and over those used.")
     p.add_argument(
         "--case", type=Case.of, nargs="+", default=[*map(Case.of, DEFAULT_CASES)], metavar="B:S:U",
         help=f"rows, cache slots a row, and how many are used; default {' '.join(DEFAULT_CASES)}",
@@ -165,9 +156,6 @@ def parser() -> cli.Parser:
         p.add_argument(
             f"--{name}", type=cli.number(1), default=size, metavar="N", help=f"default {size}, as Qwen3-8B verifies 15 proposals"
         )
-    p.add_argument(
-        "--splits", type=cli.number(1), nargs="+", default=[1, 2, 4, 8, 16], metavar="N", help="of the kernel; default 1 2 4 8 16"
-    )
     p.add_argument("--repeats", type=cli.number(1), default=6, metavar="N", help="interleaved measurements; default 6")
     p.add_argument("--iterations", type=cli.number(1), default=30, metavar="N", help="a measurement; default 30")
     p.add_argument("--json", type=Path, metavar="FILE", help="write everything measured; default none")

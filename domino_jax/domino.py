@@ -13,6 +13,8 @@ The first `pure_draft_prefix_len` proposals are plain argmaxes of the base logit
 (`pool.py`), or from the whole vocabulary; the very first proposal of a block always from the whole vocabulary.
 """
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from flax import nnx
@@ -158,5 +160,7 @@ class Walk:
 
         along_P = jax.tree.map(lambda a: a.swapaxes(0, 1), (base_BPC, self.hidden_BPE[:, start:stop], noise_BPC))
         with jax.named_scope("walk"):
-            carry, tokens_PB = lax.scan(step, carry, along_P)
+            # unrolled, an accelerator has the whole walk in one launch; a loop is one for each step, and quicker to compile
+            walks = {"cpu": partial(lax.scan, step), "default": partial(lax.scan, step, unroll=True)}
+            carry, tokens_PB = lax.platform_dependent(carry, along_P, **walks)
         return carry, tokens_PB.T
