@@ -15,8 +15,9 @@ from domino_jax.text import Text
 MIXED_PROMPT, MIXED_BUDGET = (40, 1500), (1, 512)  # least and most, tokens
 SETS = {
     "problems": "word problems that the shipped pair never saw",
-    "mixed": f"several of them in one prompt, {MIXED_PROMPT[0]} to {MIXED_PROMPT[1]} tokens, budgets of {MIXED_BUDGET[0]} to "
-    f"{MIXED_BUDGET[1]}, both log-uniform; the shipped target answers prompts of one problem and babbles after longer ones",
+    "mixed": "several of them in one prompt, as many as fit into a drawn length of "
+    f"{MIXED_PROMPT[0]} to {MIXED_PROMPT[1]} tokens, at least one; budgets of {MIXED_BUDGET[0]} to {MIXED_BUDGET[1]}; both drawn "
+    "log-uniformly; the shipped target answers prompts of one problem and babbles after longer ones",
 }
 
 

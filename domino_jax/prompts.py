@@ -2,18 +2,17 @@
 
 import json
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from domino_jax import jsonl
 from domino_jax.errors import InputError
 from domino_jax.events import Prompt
 from domino_jax.sampling import VALID
 from domino_jax.text import Text
 
 CONTENTS = ("prompt", "messages", "prompt_ids")
-SURROGATE = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8, and JSON of half a pair: no character
 
 
 def _is_turn(value: object) -> bool:
@@ -75,6 +74,7 @@ class Request:
     stop: tuple[str, ...] | None = None
     stop_token_ids: tuple[int, ...] | None = None
     is_line: bool = False  # of a file
+    answer: object = None  # the right one as the line has it, for commands that keep score
     refusal: str | None = None
 
     def readable(self) -> "Request":
@@ -105,7 +105,7 @@ class Request:
 def from_text(text: str, where: str) -> Request:
     if not text:
         raise InputError(f"{where}: is empty, expected a prompt")
-    if SURROGATE.search(text):
+    if jsonl.SURROGATE.search(text):
         raise InputError(f"{where}: is not UTF-8, expected a text")
     return Request(where, text=text)
 
@@ -124,7 +124,7 @@ def from_ids(words: str, where: str) -> Request:
 def from_file(path: str, besides: tuple[str, ...] = (), turns: bool = False) -> list[Request]:
     """The prompts of a JSONL file, for commands that want one answer to each; raises InputError for the first bad line.
 
-    Keys named in `besides` may stand in a line too; they are left for others to read. With `turns` so may these, in place of a prompt.
+    Keys named in `besides` may stand in a line too; of them `answer` alone is kept. With `turns` so may these, in place of a prompt.
     """
     requests = [request.readable() for request in lines(path, besides, turns)]
     for request in requests:
@@ -134,13 +134,12 @@ def from_file(path: str, besides: tuple[str, ...] = (), turns: bool = False) -> 
 
 
 def lines(path: str, besides: tuple[str, ...] = (), turns: bool = False) -> list[Request]:
-    """The lines of a JSONL file, good and bad: UTF-8, with or without a byte-order mark, LF or CRLF, blank lines skipped."""
+    """The lines of a JSONL file, good and bad."""
     try:
         data = Path(os.path.expanduser(path)).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}), expected a JSONL file of prompts") from None
-    found = enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
-    requests = [_line(line, f"{path}, line {number}", besides, turns) for number, line in found if line.strip()]
+    requests = [_line(line, where, besides, turns) for where, line in jsonl.lines(data, path)]
     if not requests:
         raise InputError(f"{path}: holds no prompt, expected one JSON object a line")
     return requests
@@ -155,9 +154,10 @@ def _line(line: bytes, where: str, besides: tuple[str, ...], turns: bool) -> Req
 
 def _request(line: bytes, where: str, besides: tuple[str, ...], turns: bool) -> Request:
     contents, fields = ((*CONTENTS, *TURNS), FIELDS | TURNS) if turns else (CONTENTS, FIELDS)
-    entry = parse(line, where)
+    entry = jsonl.parse(line, where)
     if not isinstance(entry, dict):
         raise InputError(f"{where}: is a {type(entry).__name__}, expected an object with one of {', '.join(contents)}")
+    answer = entry.get("answer") if "answer" in besides else None
     entry = {key: value for key, value in entry.items() if key not in besides}
     if unknown := [key for key in entry if key not in fields]:
         raise InputError(f"{where}: has the key {json.dumps(unknown[0])}, expected only {', '.join(fields)}")
@@ -178,6 +178,7 @@ def _request(line: bytes, where: str, besides: tuple[str, ...], turns: bool) -> 
         stop=_several(entry, "stop"),
         stop_token_ids=_several(entry, "stop_token_ids"),
         is_line=True,
+        answer=answer,
         **{name: entry.get(name) for name in ("id", "n", "max_new_tokens", "min_tokens")},
     )
 
@@ -186,21 +187,6 @@ def _several(entry: dict, key: str) -> tuple | None:
     """A list, or one value that stands for a list of one, as a tuple; None where the key is missing."""
     value = entry.get(key)
     return value if value is None else tuple(value) if isinstance(value, list) else (value,)
-
-
-def parse(line: bytes, where: str) -> object:
-    """The JSON value of one line; raises InputError, with `where`, if it has none."""
-    try:
-        value = json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise InputError(f"{where}: is not UTF-8, expected a JSON object") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}: is not JSON ({error.msg} at column {error.colno}), expected a JSON object") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, a thousand brackets
-        raise InputError(f"{where}: cannot be read ({error}), expected a JSON object") from None
-    if SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-        raise InputError(f"{where}: has half a surrogate pair in a text, expected whole characters")
-    return value
 
 
 def _shown(value: object) -> str:

@@ -28,17 +28,16 @@ def read(paths: Sequence[str]) -> list[PromptSet]:
             raise InputError(f"--prompts {path}: is the second set named {name}, expected file names that differ")
         requests = prompts.from_file(path, besides=prompts.BESIDES, turns=True)
         named = [replace(request, id=number) if request.id is None else request for number, request in enumerate(requests)]
-        found[name] = PromptSet(name, named, read_answers(path))
+        found[name] = PromptSet(name, named, answers_of(requests))
     return list(found.values())
 
 
-def read_answers(path: str) -> list[str] | None:
-    """The `answer` of each line, or None if the file gives none."""
-    lines = [line for line in Path(path).expanduser().read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
-    answers = [json.loads(line).get("answer") for line in lines]
+def answers_of(requests: Sequence[Request]) -> list[str] | None:
+    """The right answer to each, or None if the file gives none."""
+    answers = [request.answer for request in requests]
     if all(answer is None for answer in answers):
         return None
-    for number, answer in enumerate(answers, 1):
+    for request, answer in zip(requests, answers, strict=True):
         if not isinstance(answer, str):
-            raise InputError(f"{path}, prompt {number}: answer is {json.dumps(answer)}, expected a text in every line or in none")
+            raise InputError(f"{request.where}: answer is {json.dumps(answer)}, expected a text in every line or in none")
     return answers

@@ -1,10 +1,12 @@
 """The evaluation command on small pairs: one set and several, conversations, drawn answers, loops, refusals."""
 
 import json
+import os
+import threading
 
 import pytest
 
-from domino_jax import evaluate
+from domino_jax import evaluate, sets
 from tests import models
 
 
@@ -132,7 +134,7 @@ def test_answers_that_loop_are_left_out_beside_all(speaking_pair, written, evalu
 def test_answers_are_in_every_line_or_in_none(counting_pair, prompts_file, capsys):
     file = str(prompts_file({"prompt_ids": [0], "answer": "#### 1"}, {"prompt_ids": [20]}))
     assert evaluate.main(["--target", str(counting_pair[0]), "--prompts", file]) == 2
-    assert "prompt 2: answer is null, expected a text in every line or in none" in capsys.readouterr().err
+    assert "line 2: answer is null, expected a text in every line or in none" in capsys.readouterr().err
 
 
 def test_one_token_each(counting_pair, written, evaluated, tmp_path, capsys):
@@ -220,3 +222,14 @@ def test_two_sets_of_one_name(prompts_file, refused, tmp_path):
     prompts_file({"prompt_ids": [0]})
     said = refused("missing", "--prompts", str(file), "--prompts", str(other))
     assert f"--prompts {other}: is the second set named asked, expected file names that differ" in said
+
+
+def test_a_set_is_read_once(tmp_path):
+    """So it may be a pipe."""
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=['{"prompt": "1 + 1?", "answer": "2"}\n{"prompt": "3?", "answer": "3"}\n'])
+    writer.start()
+    (found,) = sets.read([str(pipe)])
+    writer.join()
+    assert ([request.text for request in found.requests], found.answers) == (["1 + 1?", "3?"], ["2", "3"])

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FLOORS = [
     {"errors", "order", "loops"},
-    {"filters", "fields"},
+    {"filters", "fields", "jsonl"},
     {"rope", "formats", "directories", "events", "sampling"},
     {"config"},
     {"layers", "cache", "answers", "text", "capacity", "pool", "verify"},

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from domino_jax import jsonl
 from domino_jax.errors import InputError
 from domino_jax.text import Text
 
@@ -63,17 +64,11 @@ def pack(pairs: Iterator[tuple[list[int], list[int]]], max_length: int, where: s
 def sequences(path: Path, text: Text | None, stop_ids: tuple[int, ...], vocab_size: int) -> Iterator[tuple[list[int], list[int]]]:
     """(prompt ids, supervised ids) of every sequence in the file."""
     try:
-        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        lines = jsonl.lines(path.read_bytes(), path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}), expected a JSONL file") from None
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            entry = json.loads(line)
-        except ValueError as error:
-            raise InputError(f"{where}: is not JSON ({error}), expected an object") from None
+    for where, line in lines:
+        entry = jsonl.parse(line, where)
         kind = next((kind for kind in KINDS if isinstance(entry, dict) and kind.keys() <= entry.keys()), None)
         if kind is None:
             raise InputError(f"{where}: is no training sequence, expected an object with {', or '.join(' and '.join(k) for k in KINDS)}")

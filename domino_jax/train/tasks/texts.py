@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from domino_jax import prompts
+from domino_jax import jsonl
 from domino_jax.errors import InputError
 
 
@@ -33,17 +33,17 @@ def source(given: str) -> Source:
 
 def objects(path: Path) -> Iterator[tuple[str, dict]]:
     """(where, object) of each line that is not blank; raises InputError for the first one that is no object, and for a file without any."""
-    lines = [(f"{path}, line {number}", line) for number, line in enumerate(_lines(path), 1) if line.strip()]
+    lines = jsonl.lines(_read(path), path)
     if not lines:
         raise InputError(f"{path}: is empty, expected one JSON object a line")
     for where, line in lines:
-        value = prompts.parse(line, where)
+        value = jsonl.parse(line, where)
         if not isinstance(value, dict):
             raise InputError(f"{where}: is a {type(value).__name__}, expected a JSON object")
         yield where, value
 
 
-def _lines(path: Path) -> list[bytes]:
+def _read(path: Path) -> bytes:
     try:
         data = path.read_bytes()
         if path.suffix == ".gz":
@@ -51,7 +51,7 @@ def _lines(path: Path) -> list[bytes]:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path}: cannot be read ({reason}), expected a JSONL file, plain or .gz") from None
-    return data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    return data
 
 
 def texts(of: Source) -> Iterator[list[str]]:
