@@ -26,9 +26,9 @@ PROGRAMS = 128  # that keep a large GPU busy
 LOG2_E = math.log2(math.e)
 
 
-def attend(query_BTKGH: Array, key_BKSH: Array, value_BKSH: Array, slot_BT: Array) -> Array:
-    """softmax(q·k / sqrt(H))·v -> [B, T, K, G, H]. A row's queries stand at `slot_BT`, one after the other; each sees all up to its own."""
-    arguments = query_BTKGH, key_BKSH, value_BKSH, slot_BT
+def attend(query_BTKGH: Array, key_BKSH: Array, value_BKSH: Array, last_BT: Array) -> Array:
+    """softmax(q·k / sqrt(H))·v -> [B, T, K, G, H]. Query t sees the slots up to and with `last_BT[:, t]`, which do not fall along T."""
+    arguments = query_BTKGH, key_BKSH, value_BKSH, last_BT
     if not has_kernel(query_BTKGH, key_BKSH):
         return over_all_slots(*arguments)
     return lax.platform_dependent(*arguments, cuda=over_used_slots, default=over_all_slots)
@@ -40,21 +40,23 @@ def has_kernel(query_BTKGH: Array, key_BKSH: Array) -> bool:
     return query_BTKGH.dtype.itemsize == 2 and T * G <= LARGEST and key_BKSH.shape[2] % TILE == 0 and H >= 16 and H & (H - 1) == 0
 
 
-def over_all_slots(query_BTKGH: Array, key_BKSH: Array, value_BKSH: Array, slot_BT: Array) -> Array:
-    visible_BTS = jnp.arange(key_BKSH.shape[2]) <= slot_BT[..., None]
+def over_all_slots(query_BTKGH: Array, key_BKSH: Array, value_BKSH: Array, last_BT: Array) -> Array:
+    visible_BTS = jnp.arange(key_BKSH.shape[2]) <= last_BT[..., None]
     return layers.attention(query_BTKGH, [(key_BKSH, value_BKSH, visible_BTS)])
 
 
 @partial(jax.jit, static_argnames="interpret")  # traced and lowered once for all layers
-def over_used_slots(query_BTKGH: Array, key_BKSH: Array, value_BKSH: Array, slot_BT: Array, interpret: bool = False) -> Array:
+def over_used_slots(query_BTKGH: Array, key_BKSH: Array, value_BKSH: Array, last_BT: Array, interpret: bool = False) -> Array:
     B, T, K, G, H = query_BTKGH.shape
     height = max(SMALLEST, 1 << (T * G - 1).bit_length())
+    padding = (0, height - T * G)
     tile_BKMH = query_BTKGH.transpose(0, 2, 1, 3, 4).reshape(B, K, T * G, H)
-    tile_BKMH = jnp.pad(tile_BKMH, ((0, 0), (0, 0), (0, height - T * G), (0, 0)))
-    splits = splits_of(B * K, key_BKSH.shape[2])
-    mixed_BKZMH, top_BKZM, sum_BKZM = _call(T, G, splits, tile_BKMH.shape, key_BKSH.shape[2], interpret)(
-        slot_BT[:, 0], tile_BKMH, key_BKSH, value_BKSH
-    )
+    tile_BKMH = jnp.pad(tile_BKMH, ((0, 0), (0, 0), padding, (0, 0)))
+    last_BM = jnp.pad(jnp.repeat(last_BT, G, 1), ((0, 0), padding))
+    slots = key_BKSH.shape[2]
+    tiles_B = jnp.minimum(last_BT[:, -1], slots - 1) // TILE + 1
+    call = _call(splits_of(B * K, slots), tile_BKMH.shape, slots, interpret)
+    mixed_BKZMH, top_BKZM, sum_BKZM = call(tiles_B, last_BM, tile_BKMH, key_BKSH, value_BKSH)
     weight_BKZM = jnp.exp2(top_BKZM - top_BKZM.max(2, keepdims=True))
     mixed_BKMH = (mixed_BKZMH * weight_BKZM[..., None]).sum(2) / (sum_BKZM * weight_BKZM).sum(2)[..., None]
     mixed_BKMH = mixed_BKMH[:, :, : T * G].astype(query_BTKGH.dtype)
@@ -67,18 +69,16 @@ def splits_of(heads: int, slots: int) -> int:
     return 1 << (wanted.bit_length() - 1)
 
 
-def _call(T: int, G: int, splits: int, shape: tuple[int, ...], slots: int, interpret: bool):
+def _call(splits: int, shape: tuple[int, ...], slots: int, interpret: bool):
     """The kernel for tiles of this shape -> its sums by split Z: weighted values, largest score, weights (float32, base 2)."""
     B, K, M, H = shape
-    tile, cached = (
-        pl.BlockSpec((None, None, M, H), lambda b, k, z: (b, k, 0, 0)),
-        pl.BlockSpec((None, None, slots, H), lambda b, k, z: (b, k, 0, 0)),
-    )
+    tile = pl.BlockSpec((None, None, M, H), lambda b, k, z: (b, k, 0, 0))
+    cached = pl.BlockSpec((None, None, slots, H), lambda b, k, z: (b, k, 0, 0))
     sums = pl.BlockSpec((None, None, None, M), lambda b, k, z: (b, k, z, 0))
     return pl.pallas_call(
-        partial(_kernel, T=T, G=G, splits=splits),
+        partial(_kernel, splits=splits),
         grid=(B, K, splits),
-        in_specs=[pl.BlockSpec((1,), lambda b, k, z: (b,)), tile, cached, cached],
+        in_specs=[pl.BlockSpec((1,), lambda b, k, z: (b,)), pl.BlockSpec((None, M), lambda b, k, z: (b, 0)), tile, cached, cached],
         out_specs=[pl.BlockSpec((None, None, None, M, H), lambda b, k, z: (b, k, z, 0, 0)), sums, sums],
         out_shape=[jax.ShapeDtypeStruct((B, K, splits, M, H), jnp.float32), *[jax.ShapeDtypeStruct((B, K, splits, M), jnp.float32)] * 2],
         compiler_params=triton.CompilerParams(num_warps=4, num_stages=2),
@@ -87,19 +87,17 @@ def _call(T: int, G: int, splits: int, shape: tuple[int, ...], slots: int, inter
     )
 
 
-def _kernel(first_ref, query_ref, key_ref, value_ref, mixed_ref, top_ref, sum_ref, *, T: int, G: int, splits: int):
-    """One row, kv head and split: an online softmax over its tiles of slots. Query m of the tile stands at slot first + m // G."""
+def _kernel(tiles_ref, last_ref, query_ref, key_ref, value_ref, mixed_ref, top_ref, sum_ref, *, splits: int):
+    """One row, kv head and split: an online softmax over its tiles of slots."""
     split, (M, H) = pl.program_id(2), query_ref.shape
-    query_MH, first = query_ref[...], first_ref[0]
-    own_MS = first + lax.div(lax.broadcasted_iota(jnp.int32, (M, TILE), 0), jnp.int32(G))
-    tiles = jnp.minimum(lax.div(first + (T - 1), TILE) + 1, key_ref.shape[0] // TILE)
+    query_MH, last_M = query_ref[...], last_ref[...]
 
     def take(turn, sums):
         mixed_MH, top_M, sum_M = sums
         start = (split + turn * splits) * TILE
         score_MS = _product(query_MH, key_ref[pl.ds(start, TILE), :], 1) * (H**-0.5 * LOG2_E)
         slot_MS = start + lax.broadcasted_iota(jnp.int32, (M, TILE), 1)
-        score_MS = jnp.where(slot_MS <= own_MS, score_MS, MASKED)
+        score_MS = jnp.where(slot_MS <= last_M[:, None], score_MS, MASKED)
         higher_M = jnp.maximum(top_M, score_MS.max(-1))
         fall_M, weight_MS = jnp.exp2(top_M - higher_M), jnp.exp2(score_MS - higher_M[:, None])
         value_SH = value_ref[pl.ds(start, TILE), :]
@@ -107,7 +105,7 @@ def _kernel(first_ref, query_ref, key_ref, value_ref, mixed_ref, top_ref, sum_re
         return mixed_MH, higher_M, sum_M * fall_M + weight_MS.sum(-1)
 
     nothing = jnp.zeros((M, H), jnp.float32), jnp.full((M,), MASKED, jnp.float32), jnp.zeros((M,), jnp.float32)
-    turns = lax.div(tiles - split + (splits - 1), splits)
+    turns = lax.div(tiles_ref[0] - split + (splits - 1), splits)
     mixed_ref[...], top_ref[...], sum_ref[...] = lax.fori_loop(0, turns, take, nothing)
 
 

@@ -9,8 +9,8 @@ before the block and the whole block, without causality.
 
 A sliding layer (newer drafters have some) sees less of both: `visible_context` and `visible_block` are the rules.
 
-The cache holds context only. Context is never updated by the layers and skips their input norm; the block's keys and values
-are used for the pass and dropped.
+Context is never updated by the layers and skips their input norm. The block's keys and values lie in the cache past the row's length
+(a sliding layer's are not kept at all); the next round's context and block are written over them.
 """
 
 import jax
@@ -20,6 +20,7 @@ from jax import Array
 
 from domino_jax import layers
 from domino_jax.cache import KVCache, write
+from domino_jax.cached_attention import attend
 from domino_jax.config import DraftConfig, Window
 
 
@@ -81,20 +82,27 @@ class DFlashLayer(nnx.Module):
 
     def __call__(self, x_BTD: Array, context_BTD: Array, context_slot_BT: Array, length_B: Array, key_BKSH: Array, value_BKSH: Array):
         """Writes the new context, then runs the block over all context -> (x_BTD, key_BKSH, value_BKSH)."""
-        new = context_BTD.shape[1]
-        position_BT = length_B[:, None] + jnp.arange(x_BTD.shape[1])
+        new, block_size = context_BTD.shape[1], x_BTD.shape[1]
+        position_BT = length_B[:, None] + jnp.arange(block_size)
         normed_BTD = layers.rms_norm(x_BTD, self.input_norm_D[...], self.config.rms_norm_eps)
         # One matmul for both streams reads the weights once.
         rows_BTD = jnp.concatenate([context_BTD, normed_BTD], 1)
         key_BTKH, value_BTKH = self.key_value(rows_BTD, jnp.concatenate([context_slot_BT, position_BT], 1))
-        key_BKSH = write(key_BKSH, key_BTKH[:, :new], context_slot_BT)
-        value_BKSH = write(value_BKSH, value_BTKH[:, :new], context_slot_BT)
-        block_size = x_BTD.shape[1]
-        seen_BTS = visible_context(self.window, length_B, block_size, key_BKSH.shape[2])
-        own_1TT = visible_block(self.window, block_size)
-        block_key_BKTH, block_value_BKTH = key_BTKH[:, new:].swapaxes(1, 2), value_BTKH[:, new:].swapaxes(1, 2)
-        segments = [(key_BKSH, value_BKSH, seen_BTS), (block_key_BKTH, block_value_BKTH, own_1TT)]
-        mixed_BTKGH = layers.attention(self.query(normed_BTD, position_BT), segments)
+        query_BTKGH = self.query(normed_BTD, position_BT)
+        if self.window is None:
+            # what the target rejected would lie where the block does
+            kept_BT = jnp.where(context_slot_BT < length_B[:, None], context_slot_BT, key_BKSH.shape[2])
+            slot_BT = jnp.concatenate([kept_BT, position_BT], 1)
+            key_BKSH, value_BKSH = write(key_BKSH, key_BTKH, slot_BT), write(value_BKSH, value_BTKH, slot_BT)
+            mixed_BTKGH = attend(query_BTKGH, key_BKSH, value_BKSH, jnp.broadcast_to(position_BT[:, -1:], position_BT.shape))
+        else:
+            key_BKSH = write(key_BKSH, key_BTKH[:, :new], context_slot_BT)
+            value_BKSH = write(value_BKSH, value_BTKH[:, :new], context_slot_BT)
+            seen_BTS = visible_context(self.window, length_B, block_size, key_BKSH.shape[2])
+            block_key_BKTH, block_value_BKTH = key_BTKH[:, new:].swapaxes(1, 2), value_BTKH[:, new:].swapaxes(1, 2)
+            own_1TT = visible_block(self.window, block_size)
+            segments = [(key_BKSH, value_BKSH, seen_BTS), (block_key_BKTH, block_value_BKTH, own_1TT)]
+            mixed_BTKGH = layers.attention(query_BTKGH, segments)
         return self.finish(x_BTD, mixed_BTKGH), key_BKSH, value_BKSH
 
 

@@ -48,6 +48,16 @@ def test_a_query_is_the_same_bit_for_bit_wherever_it_stands_whatever_lies_past_i
     assert np.array_equal(swapped[::-1], whole)
 
 
+def test_queries_that_see_one_another():
+    """A drafter's block: all of them see up to the last."""
+    query, key, value = arrays(8, 2, 3, 64, 192)
+    last = jnp.broadcast_to(slots(8)[:, -1:], (2, 8))
+    expected = over_all_slots(query, key, value, last)
+    found = interpreted(query, key, value, last)
+    np.testing.assert_allclose(found.astype(jnp.float32), expected.astype(jnp.float32), atol=2**-6)
+    assert not np.array_equal(found, interpreted(query, key, value, slots(8)))
+
+
 def test_slots_past_a_row_are_not_read():
     query, key, value = arrays(8, 1, 4, 64, 192)
     spoilt = [x.at[:, :, 128:].set(jnp.nan) for x in (key, value)]
