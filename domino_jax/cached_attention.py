@@ -35,7 +35,7 @@ def attend(query_BTKGH: Array, key_BKSH: Array, value_BKSH: Array, last_BT: Arra
 
 
 def has_kernel(query_BTKGH: Array, key_BKSH: Array) -> bool:
-    """Whether these shapes and dtypes have one: 16-bit keys, a verify's or a step's few queries, whole tiles, a head of 2^n."""
+    """Whether these shapes and dtypes have one: 16 bits, few queries (a round's or a narrow chunk's), whole tiles, a head of 2^n."""
     _, T, _, G, H = query_BTKGH.shape
     return query_BTKGH.dtype.itemsize == 2 and T * G <= LARGEST and key_BKSH.shape[2] % TILE == 0 and H >= 16 and H & (H - 1) == 0
 

@@ -128,3 +128,19 @@ def test_a_done_row_is_frozen():
     assert [int(array[0]) for array in (state.length_B, state.verified_B, state.remaining_B)] == idle
     assert report[0, 3] == 0
     assert bool(state.done_B[0])
+
+
+def test_on_a_gpu_in_16_bits_caches_are_read_as_far_as_they_are_used(monkeypatch):
+    """Target and drafter, rounds and steps: the kernel once, for all layers. Wide chunks of prompts and float32 have XLA's attention."""
+    for kind, names in (("domino", {"verify", "draft"}), ("none", {"verify"})):
+        for dtype in ("bfloat16", "float32"):
+            draft = KINDS[kind] and DraftConfig.from_dict(models.draft_config(head_dim=16))
+            engine = Engine.random(TargetConfig.from_dict(models.target_config(head_dim=16)), draft, jax.random.key(0), dtype)
+            found = programs_of(engine, monkeypatch, prompt=150)  # a chunk of 512
+            texts = {
+                name: programs.lower(made.function, made.modules, made.arguments, engine.dtype, platforms=["cuda"]).as_text()
+                for name, made in found.items()
+            }
+            with_kernel = {name for name, text in texts.items() if "__gpu$xla.gpu.triton" in text}
+            assert with_kernel == (names if dtype == "bfloat16" else set())
+            assert all(texts[name].count("__gpu$xla.gpu.triton") == 1 for name in with_kernel)
