@@ -33,8 +33,12 @@ def slots(used: int, draft: DraftConfig | None, num_proposals: int, max_context:
             f"the run needs {used} positions (longest prompt and its new tokens) but the drafter has {_context(draft)}, "
             f"expected at least {used}; lower max_new_tokens"
         )
-    beyond = max(num_proposals + 1, draft.block_size if draft is not None else 0)  # a round's positions, and the drafter's block
-    return bucket((used if max_context is None else max_context) + beyond)
+    return bucket((used if max_context is None else max_context) + beyond(draft, num_proposals))
+
+
+def beyond(draft: DraftConfig | None, num_proposals: int) -> int:
+    """The slots that a round takes past a row's length: its positions, and the drafter's block."""
+    return max(num_proposals + 1, 0 if draft is None else draft.block_size)
 
 
 def budget(name: str, ids: Sequence[int], vocab_size: int, asked: int | None, limit: int) -> int:

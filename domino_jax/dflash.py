@@ -137,7 +137,8 @@ class DFlash(nnx.Module):
     ) -> tuple[Array, KVCache]:
         """Writes new context at `slot_BT`, then passes the embedded block at positions length.. -> (hidden_BTD, cache).
 
-        The block is always exactly `block_size` rows wide: attention runs both ways, so another width is another function.
+        The block is always exactly `block_size` rows wide: attention runs both ways, so another width is another function. The cache
+        must have room for it past the row's length.
         """
         with jax.named_scope("context"):
             context_BTD = self.project_context(features)

@@ -118,7 +118,7 @@ class Models:
             return
         rows = max((n for n in range(1, batch) if need(n, slots).total <= limit), default=0)
         fitting = max((n for n in capacity.buckets(slots) if need(batch, n).total <= limit), default=0)
-        context = fitting - self.num_proposals - 1
+        context = fitting - capacity.beyond(self.draft, self.num_proposals)
         ways = [f"batch_size {rows}"] * (rows > 0) + [f"max_context {context} at this batch_size"] * (context > 1)
         raise InputError(
             f"batch_size {batch} with {slots} cache slots a row needs {need(batch, slots)} but the device has {memory.gigabytes(limit)}, "

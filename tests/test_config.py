@@ -411,7 +411,7 @@ def read_tokens(target, tokens_BT):
 def propose(drafter, embedder, features, verified_B):
     B, T, _ = features[0].shape
     slot_BT = jnp.broadcast_to(jnp.arange(T), (B, T))
-    return drafter.propose(embedder, drafter.allocate(B, T, jnp.float32), features, slot_BT, jnp.full(B, T), verified_B)[0]
+    return drafter.propose(embedder, drafter.allocate(B, T + 8, jnp.float32), features, slot_BT, jnp.full(B, T), verified_B)[0]
 
 
 def compute(target: Path, draft: Path) -> tuple[np.ndarray, np.ndarray]:

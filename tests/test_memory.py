@@ -148,7 +148,7 @@ def test_the_numbers_are_said():
 )
 def test_what_is_named_fits_and_one_more_does_not(kind, batch, context, share):
     made = models(*kind)
-    limit = int(need(made, batch, bucket(context + made.num_proposals + 1)).total * share)
+    limit = int(need(made, batch, bucket(context + max(made.num_proposals + 1, made.draft.block_size if made.draft else 0))).total * share)
     said = refusal(limit, made, batch_size=batch, max_context=context)
     named = {
         name: int(number)

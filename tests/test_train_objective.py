@@ -130,7 +130,7 @@ def test_hidden_states_are_those_of_decoding(layout):
     rows, slot = S - 1, np.tile(np.arange(S), (S - 1, 1))
     block = np.array([[token, 93, 93, 93] for token in TOKENS[0, :-1]])
     repeated = tuple(jnp.repeat(feature, rows, 0) for feature in features())
-    decode = jax.jit(lambda *at: ours.backbone.block(*at, ours.allocate(rows, S, jnp.float32))[0])
+    decode = jax.jit(lambda *at: ours.backbone.block(*at, ours.allocate(rows, S + ours.config.block_size, jnp.float32))[0])
     expected = np.asarray(decode(target().embedder.encode(block), repeated, slot, ANCHORS[0]))
     np.testing.assert_allclose(found, expected[:, ours.config.first_row :], rtol=1e-4, atol=1e-4)
 
@@ -177,7 +177,7 @@ def test_acceptance_under_teacher_forcing_is_that_of_drafting(layout):
     ours, embedder, rows = drafter(layout), target().embedder, S - 1
     width = ours.config.max_proposals
     repeated, slot = tuple(jnp.repeat(feature, rows, 0) for feature in features()), np.tile(np.arange(S), (rows, 1))
-    propose = jax.jit(lambda *at: ours.propose(embedder, ours.allocate(rows, S, jnp.float32), *at)[0])
+    propose = jax.jit(lambda *at: ours.propose(embedder, ours.allocate(rows, S + ours.config.block_size, jnp.float32), *at)[0])
     proposals = np.asarray(propose(repeated, slot, ANCHORS[0], TOKENS[0, :-1]))
     assert len(np.unique(proposals)) > 3
     lengths = np.random.default_rng(1).integers(0, width + 1, rows)
