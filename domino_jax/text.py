@@ -1,12 +1,15 @@
 """Text on both sides of the token ids: tokenizer, chat template, incremental decoding, stop ids. Knows nothing of models."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tokenizers.decoders import DecodeStream
 
 from domino_jax.errors import InputError
 from domino_jax.fields import LARGEST, Fields, read_json
+
+MARK = "TURN_OF_THE_USER"  # stands for a text in a rendered template
 
 
 class Text:
@@ -38,9 +41,29 @@ class Text:
         """Ids of a conversation through the chat template, ready for the assistant's turn."""
         if not self.tokenizer.chat_template:
             raise InputError(f"{self.directory}: the tokenizer has no chat template, expected one; use --raw for a prompt as it stands")
-        try:
+        with self._template():
             text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, enable_thinking=thinking)
             return self.tokenizer.encode(text, add_special_tokens=False)
+
+    def user_turn(self, opening: str = "", system: str | None = None) -> tuple[list[int], list[int]]:
+        """Ids up to a user's turn, `opening`, its first words, included, and the ids of what the chat template puts after the turn."""
+        if not self.tokenizer.chat_template:
+            raise InputError(f"{self.directory}: the tokenizer has no chat template, expected one that says where a user's turn begins")
+        messages = [{"role": "system", "content": system}] * (system is not None) + [{"role": "user", "content": MARK}]
+        with self._template():
+            text = self.tokenizer.apply_chat_template(messages, tokenize=False, enable_thinking=False)
+            before, *after = text.split(MARK)
+            begun, *ends = (self.tokenizer.encode(part, add_special_tokens=False) for part in (before + opening, *after))
+        if len(ends) != 1 or not ends[0]:
+            found = "nothing after it" if len(ends) == 1 else f"it {len(ends)} times"
+            raise InputError(f"{self.directory}: of a user's turn the chat template shows {found}, expected the turn once and what ends it")
+        return begun, ends[0]
+
+    @contextmanager
+    def _template(self) -> Iterator[None]:
+        """What the chat template raises inside is one sentence."""
+        try:
+            yield
         except ImportError as error:
             raise InputError(f"the chat template cannot be rendered ({error}), expected jinja2 to be installed") from None
         except Exception as error:  # whatever a template raises, the messages are what it could not render

@@ -39,21 +39,6 @@ def added(files: Iterable[Source]) -> list[dict]:
     return list(found.values())
 
 
-def kept(entries: Iterable[dict], files: Sequence[Source]) -> list[dict]:
-    """Those that overlap with no file; says how many do."""
-    excluded, dropped, left = Excluded(), Counter(), []
-    for file in files:
-        excluded.add(str(file.path), (text for line in texts(file) for text in line))
-    for entry in entries:
-        if (file := excluded.file_of(entry)) is None:
-            left.append(entry)
-        else:
-            dropped[file] += 1
-    for file in files:
-        cli.say(f"dropped {dropped[str(file.path)]} prompts that overlap with {file.path}")
-    return left
-
-
 def shuffled(entries: list[dict], seed: int) -> list[dict]:
     random = Random(f"order {seed}")
     places = [random.random() for _ in entries]
@@ -64,7 +49,7 @@ def command(argv: Sequence[str] | None) -> int:
     arguments = parser().parse(argv)
     more = added(arguments.add)
     made = generate(arguments.count, arguments.seed)
-    entries = shuffled(kept([*made, *more], arguments.exclude), arguments.seed)
+    entries = shuffled(Excluded(arguments.exclude).kept([*made, *more]), arguments.seed)
     if not entries:
         raise InputError(f"--count is {arguments.count} and no prompt of --add is left, expected some prompts to write")
     write_file(arguments.out, "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries))

@@ -5,7 +5,11 @@ sets were cleaned), or when the prompt is shorter than that and is the whole tex
 """
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from domino_jax import cli
+from domino_jax.train.tasks.texts import Source, texts
 
 RUN = 13  # words
 WORD = re.compile(r"[^\W_]+")
@@ -22,17 +26,28 @@ def runs(text: str) -> set[tuple[str, ...]]:
 
 
 class Excluded:
-    """Runs of the texts of several files."""
+    """Runs of the texts of several files, which are read at once: a bad one is refused before there is anything to drop."""
 
-    def __init__(self) -> None:
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = sources
         self.files: dict[tuple[str, ...], str] = {}  # run -> the first file that has it
-
-    def add(self, file: str, texts: Iterable[str]) -> None:
-        for text in texts:
-            for run in runs(text):
-                self.files.setdefault(run, file)
+        for file in sources:
+            for run in (run for line in texts(file) for text in line for run in runs(text)):
+                self.files.setdefault(run, str(file.path))
 
     def file_of(self, prompt: dict) -> str | None:
         """The file with which a prompt overlaps, or None."""
         turns = [turn["content"] for turn in prompt.get("messages", ())] or [prompt["prompt"]]
         return next((self.files[run] for turn in turns for run in sorted(runs(turn)) if run in self.files), None)
+
+    def kept(self, entries: Iterable[dict]) -> list[dict]:
+        """Those that overlap with no file; says how many do."""
+        dropped, left = Counter(), []
+        for entry in entries:
+            if (file := self.file_of(entry)) is None:
+                left.append(entry)
+            else:
+                dropped[file] += 1
+        for file in self.sources:
+            cli.say(f"dropped {dropped[str(file.path)]} prompts that overlap with {file.path}")
+        return left
