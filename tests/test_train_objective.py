@@ -70,12 +70,8 @@ sums_of = jax.jit(objective.sums_of, static_argnums=3)
 
 @functools.partial(jax.jit, static_argnums=(4, 5))
 def sums_and_gradient(drafter, features, blocks, base_weight, gamma, chunk):
-    def loss(drafter):
-        sums = objective.evaluate_blocks(drafter, target().embedder, features, blocks, gamma, chunk)
-        return sums.loss(base_weight) / sums.weight, sums
-
-    (_, sums), gradient = jax.value_and_grad(loss, has_aux=True)(drafter)
-    return sums, checkpoint.leaves(gradient)
+    sums, gradient = objective.sums_and_gradient(drafter, target().embedder, features, blocks, gamma, chunk, base_weight)
+    return sums, {path: leaf / sums.weight for path, leaf in checkpoint.leaves(gradient).items()}
 
 
 def blocks_of(layout: str, tokens=TOKENS, anchors=ANCHORS, mask=None) -> Blocks:
@@ -334,6 +330,31 @@ def whole() -> tuple[Sums, dict]:
     return sums_and_gradient(drafter("domino"), features(), twelve(), 0.3, 4.0, 12)
 
 
+@pytest.mark.parametrize("layout", ["domino", "unshifted-prefix2", "dflash"])
+def test_the_gradient_is_that_of_the_plain_formula(layout, monkeypatch):
+    """Against automatic differentiation of L over all blocks at once, with log-softmax and a plain product."""
+    blocks, embedder = blocks_of(layout, anchors=ANCHORS[:, 1:]), target().embedder
+    sums, ours = sums_and_gradient(drafter(layout), features(), blocks, 0.3, 4.0, 3)
+    monkeypatch.setattr(objective, "over_vocabulary", lambda x, w: jnp.einsum("BAPD,VD->BAPV", x, w))
+
+    def plain(drafter):
+        context = objective.context_keys_values(drafter.backbone, features())
+        base, final = objective.logits(drafter, embedder, context, blocks)
+        weight = blocks.valid_BAP * jnp.exp(-jnp.arange(blocks.label_BAP.shape[-1]) / 4.0)
+        losses = [
+            -(weight[..., None] * jax.nn.one_hot(blocks.label_BAP, V) * jax.nn.log_softmax(each)).sum() / weight.sum()
+            for each in (final, base)
+        ]
+        return 0.7 * losses[0] + 0.3 * losses[1]
+
+    loss, theirs = jax.jit(jax.value_and_grad(plain))(drafter(layout))
+    assert float(sums.loss(0.3) / sums.weight) == pytest.approx(float(loss), rel=1e-5)
+    theirs = checkpoint.leaves(theirs)
+    assert ours.keys() == theirs.keys()
+    for path, leaf in ours.items():
+        np.testing.assert_allclose(leaf, theirs[path], rtol=1e-4, atol=1e-4 * np.abs(theirs[path]).max(), err_msg=path)
+
+
 def test_chunks_change_nothing():
     compare(sums_and_gradient(drafter("domino"), features(), twelve(), 0.3, 4.0, 3), whole())
 
@@ -370,9 +391,13 @@ def test_the_head_learns_nothing_from_the_base_loss():
     assert zero == {path for path in gradient if path.startswith("head.")} != set()
 
 
-def test_bfloat16_keeps_logits_and_sums_in_float32():
+def test_bfloat16_keeps_logits_sums_and_gradient_in_float32():
     half = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), (drafter("domino"), target().embedder, features()))
     base, final = logits(*half, twelve())
     assert {base.dtype, final.dtype} == {jnp.dtype(jnp.float32)}
     assert (np.asarray(final) != np.asarray(final.astype(jnp.bfloat16), np.float32)).any()
-    assert {leaf.dtype for leaf in jax.tree.leaves(sums_of(base, final, twelve(), 4.0))} == {jnp.dtype(jnp.float32)}
+    sums, gradient = jax.jit(objective.sums_and_gradient, static_argnums=(4, 5))(*half, twelve(), 4.0, 3, 0.3)
+    assert {leaf.dtype for leaf in jax.tree.leaves((sums_of(base, final, twelve(), 4.0), sums, gradient))} == {jnp.dtype(jnp.float32)}
+    for path, leaf in checkpoint.leaves(gradient).items():
+        exact = whole()[1][path]
+        assert np.linalg.norm(leaf / sums.weight - exact) < 0.05 * np.linalg.norm(exact), path

@@ -96,31 +96,28 @@ class DrafterUpdate:
     def learning_rate(self, step: Array | int) -> Array:
         return schedule(step, self.total_steps, self.optimization)
 
-    def sums(self, parameters: dict[str, Array], target: Target, key: Array, tokens_BS, supervised_BS, features=None) -> Sums:
-        """The objective's sums over one micro-batch at freshly drawn anchors."""
+    def gradient(self, parameters: dict[str, Array], target: Target, key: Array, weight, tokens_BS, supervised_BS, features=None):
+        """The objective's sums over one micro-batch at freshly drawn anchors, and the gradient of their numerator, as parameters are."""
         drafter = checkpoint.assemble(self.shape, {path: value.astype(self.dtype) for path, value in parameters.items()})
         if features is None:
-            features = jax.lax.stop_gradient(capture(target, self.config.target_layer_ids, tokens_BS))
+            features = capture(target, self.config.target_layer_ids, tokens_BS)
         anchors = sample_anchors(key, supervised_BS, self.objective.anchors)
         blocks = make_blocks(tokens_BS, supervised_BS, *anchors, self.config.max_proposals)
-        embedder = jax.lax.stop_gradient(target.embedder)
-        return objective.evaluate_blocks(drafter, embedder, features, blocks, self.objective.gamma, self.objective.chunk)
+        work = self.objective.gamma, self.objective.chunk, weight
+        sums, gradient = objective.sums_and_gradient(drafter, target.embedder, features, blocks, *work)
+        return sums, checkpoint.leaves(gradient)
 
     def _update(self, target: Target, state: State, tokens_MBS, supervised_MBS, features):
         key = jax.random.fold_in(jax.random.key(self.seed), state.step)
         weight = self.base_weight(state.step)
 
-        def numerator(parameters, key, micro):
-            sums = self.sums(parameters, target, key, *micro)
-            return sums.loss(weight), sums
-
         def accumulate(total, at):
-            (_, sums), gradient = jax.value_and_grad(numerator, has_aux=True)(state.parameters, *at)
-            return jax.tree.map(jnp.add, total, (gradient, sums)), None
+            key, micro = at
+            return jax.tree.map(jnp.add, total, self.gradient(state.parameters, target, key, weight, *micro)), None
 
         keys = jax.random.split(key, tokens_MBS.shape[0])
-        nothing = jax.tree.map(jnp.zeros_like, state.parameters), Sums.zero()
-        (gradient, sums), _ = jax.lax.scan(accumulate, nothing, (keys, (tokens_MBS, supervised_MBS, features)))
+        nothing = Sums.zero(), jax.tree.map(jnp.zeros_like, state.parameters)
+        (sums, gradient), _ = jax.lax.scan(accumulate, nothing, (keys, (tokens_MBS, supervised_MBS, features)))
         gradient = jax.tree.map(lambda g: g / (sums.weight + 1e-6), gradient)
         changes, optimizer = self.optimizer.update(gradient, state.optimizer, state.parameters)
         parameters = jax.tree.map(jnp.add, state.parameters, changes)

@@ -8,7 +8,8 @@ Sums run over everything an optimizer update sees (batch, devices, accumulation)
 the base anchor keeps the uncorrected proposals useful. Nothing is detached; at λ = 1 the head learns nothing. DFlash is the
 same without the head: final = base.
 
-Blocks do not see each other, so they are worked through in chunks, each recomputed for its gradient: memory is one chunk's.
+Blocks do not see each other, so they are worked through in chunks, and a chunk's gradient is taken before the next begins: nothing
+is computed twice, and memory is one chunk's.
 """
 
 import dataclasses
@@ -129,8 +130,23 @@ def block_hidden(drafter: BlockDrafter, embedder: Embedder, context: list, ancho
     return hidden_RTD[:, config.first_row :].reshape(*anchor_BA.shape, config.max_proposals, -1)
 
 
+@jax.custom_vjp
+def over_vocabulary(x_BAPD: Array, w_VD: Array) -> Array:
+    """x · Wᵀ in float32. Its gradient, an array as large, is rounded to x's dtype before it is multiplied on: half the bytes."""
+    return jnp.einsum("BAPD,VD->BAPV", x_BAPD, w_VD, preferred_element_type=jnp.float32)
+
+
+def _over_vocabulary_backward(saved: tuple[Array, Array], g_BAPV: Array) -> tuple[Array, Array]:
+    x_BAPD, w_VD = saved
+    g_BAPV = g_BAPV.astype(x_BAPD.dtype)
+    return jnp.einsum("BAPV,VD->BAPD", g_BAPV, w_VD), jnp.einsum("BAPV,BAPD->VD", g_BAPV, x_BAPD)
+
+
+over_vocabulary.defvjp(lambda x_BAPD, w_VD: (over_vocabulary(x_BAPD, w_VD), (x_BAPD, w_VD)), _over_vocabulary_backward)
+
+
 def correction(head: DominoHead, embedder: Embedder, hidden_BAPD: Array, read_BAP: Array, prefix: int) -> Array:
-    """What the head adds to the base logits of proposals prefix.., having read the true tokens -> float32 [B, A, P - prefix, V]."""
+    """What the head adds to the base logits, having read the true tokens; 0 before proposal `prefix` -> float32 [B, A, P, V]."""
     B, A, P, D = hidden_BAPD.shape
     wide = dict(preferred_element_type=jnp.float32)
     input_RP3R = jnp.einsum("RPD,CQD->RPCQ", embedder.encode(read_BAP).reshape(B * A, P, D), head.input_3RD[...], **wide)
@@ -141,31 +157,46 @@ def correction(head: DominoHead, embedder: Embedder, hidden_BAPD: Array, read_BA
         return state, state
 
     _, states = lax.scan(read, jnp.zeros((B * A, width), jnp.float32), input_RP3R.swapaxes(0, 1))
-    states_BAPR = states.swapaxes(0, 1).reshape(B, A, P, width)[:, :, prefix:].astype(hidden_BAPD.dtype)
-    both = jnp.concatenate([hidden_BAPD[:, :, prefix:], states_BAPR], -1)
+    states_BAPR = states.swapaxes(0, 1).reshape(B, A, P, width).astype(hidden_BAPD.dtype)
+    both = jnp.concatenate([hidden_BAPD, states_BAPR], -1)
     inner = jax.nn.silu(jnp.einsum("BAPX,EX->BAPE", both, head.w1_EX[...], **wide)).astype(hidden_BAPD.dtype)
-    return jnp.einsum("BAPE,VE->BAPV", inner, head.w2_VE[...], **wide)
+    corrected_P1 = jnp.arange(P)[:, None] >= prefix
+    return over_vocabulary(jnp.where(corrected_P1, inner, 0), head.w2_VE[...])
 
 
 def logits(drafter: BlockDrafter, embedder: Embedder, context: list, blocks: Blocks) -> tuple[Array, Array]:
     """(base, final) logits of every proposal under teacher forcing -> float32 [B, A, P, V] each."""
     hidden_BAPD = block_hidden(drafter, embedder, context, blocks.anchor_BA, blocks.read_BAP[..., 0])
     head_VD = embedder.embed_VD if embedder.head_VD is None else embedder.head_VD
-    base = jnp.einsum("BAPD,VD->BAPV", hidden_BAPD, head_VD[...], preferred_element_type=jnp.float32)
+    base = over_vocabulary(hidden_BAPD, head_VD[...])
     if drafter.head is None:
         return base, base
-    prefix = drafter.config.domino.pure_draft_prefix_len
-    corrected = base[:, :, prefix:] + correction(drafter.head, embedder, hidden_BAPD, blocks.read_BAP, prefix)
-    return base, jnp.concatenate([base[:, :, :prefix], corrected], 2)
+    return base, base + correction(drafter.head, embedder, hidden_BAPD, blocks.read_BAP, drafter.config.domino.pure_draft_prefix_len)
 
 
 # Loss and metrics
 
 
+@jax.custom_vjp
 def cross_entropy(logits_BAPV: Array, label_BAP: Array) -> Array:
     """-log softmax at the label, in float32."""
+    return _cross_entropy_forward(logits_BAPV, label_BAP)[0]
+
+
+def _cross_entropy_forward(logits_BAPV: Array, label_BAP: Array) -> tuple[Array, tuple]:
     at_label = jnp.take_along_axis(logits_BAPV, label_BAP[..., None], -1)[..., 0]
-    return jax.nn.logsumexp(logits_BAPV, -1) - at_label
+    logsumexp = jax.nn.logsumexp(logits_BAPV, -1)
+    return logsumexp - at_label, (logits_BAPV, logsumexp, label_BAP)
+
+
+def _cross_entropy_backward(saved: tuple[Array, Array, Array], g_BAP: Array) -> tuple[Array, None]:
+    """softmax - one-hot, elementwise: derived, it would keep the exponentials and scatter into zeros, four more passes over the logits."""
+    logits_BAPV, logsumexp, label_BAP = saved
+    one_hot = jnp.arange(logits_BAPV.shape[-1]) == label_BAP[..., None]
+    return (jnp.exp(logits_BAPV - logsumexp[..., None]) - one_hot) * g_BAP[..., None], None
+
+
+cross_entropy.defvjp(_cross_entropy_forward, _cross_entropy_backward)
 
 
 def rank_of_label(logits_BAPV: Array, label_BAP: Array) -> Array:
@@ -199,21 +230,31 @@ def sums_of(base: Array, final: Array, blocks: Blocks, gamma: float | None) -> S
     )
 
 
-def evaluate_blocks(
-    drafter: BlockDrafter, embedder: Embedder, features: tuple[Array, ...], blocks: Blocks, gamma: float | None, chunk: int
-) -> Sums:
-    """The sums of all blocks, `chunk` of each sequence at a time; a chunk's activations are recomputed for its gradient."""
-    context = context_keys_values(drafter.backbone, features)
-    count = blocks.anchor_BA.shape[1] // chunk
+def sums_and_gradient(
+    drafter: BlockDrafter,
+    embedder: Embedder,
+    features: tuple[Array, ...],
+    blocks: Blocks,
+    gamma: float | None,
+    chunk: int,
+    base_weight: Array,
+) -> tuple[Sums, BlockDrafter]:
+    """The sums of all blocks, and the float32 gradient of their loss's numerator in the drafter. `chunk`: blocks of a sequence at a time."""
+    context, of_context = jax.vjp(lambda backbone: context_keys_values(backbone, features), drafter.backbone)
 
     def split(a):
-        return a.reshape(a.shape[0], count, chunk, *a.shape[2:]).swapaxes(0, 1)
+        return a.reshape(a.shape[0], -1, chunk, *a.shape[2:]).swapaxes(0, 1)
 
-    @jax.checkpoint
-    def of_chunk(context, drafter, embedder, part):
-        return sums_of(*logits(drafter, embedder, context, part), part, gamma)
+    def loss(drafter, context, part):
+        sums = sums_of(*logits(drafter, embedder, context, part), part, gamma)
+        return sums.loss(base_weight), sums
 
     def add(total, part):
-        return total + of_chunk(context, drafter, embedder, part), None
+        (_, sums), gradient = jax.value_and_grad(loss, argnums=(0, 1), has_aux=True)(drafter, context, part)
+        return jax.tree.map(jnp.add, total, (sums, gradient)), None  # float32 + bfloat16 is float32
 
-    return lax.scan(add, Sums.zero(), jax.tree.map(split, blocks))[0]
+    zero = Sums.zero(), jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, jnp.float32), (drafter, context))
+    (sums, (gradient, context_gradient)), _ = lax.scan(add, zero, jax.tree.map(split, blocks))
+    (backbone_gradient,) = of_context(jax.tree.map(lambda g, leaf: g.astype(leaf.dtype), context_gradient, context))
+    gradient.backbone = jax.tree.map(jnp.add, gradient.backbone, backbone_gradient)
+    return sums, gradient
