@@ -239,7 +239,7 @@ def sums_and_gradient(
     chunk: int,
     base_weight: Array,
 ) -> tuple[Sums, BlockDrafter]:
-    """The sums of all blocks, and the float32 gradient of their loss's numerator in the drafter. `chunk`: blocks of a sequence at a time."""
+    """The sums of all blocks, and the float32 gradient of their loss's numerator in the drafter. `chunk`: blocks a sequence at a time."""
     context, of_context = jax.vjp(lambda backbone: context_keys_values(backbone, features), drafter.backbone)
 
     def split(a):
