@@ -8,7 +8,8 @@ import pytest
 
 from domino_jax.errors import InputError
 from domino_jax.text import Text
-from domino_jax.train.data import Batches, Examples, pack, read_examples
+from domino_jax.train import data
+from domino_jax.train.data import Batches, Examples, pack, read_examples, widths
 from tests import models
 
 
@@ -158,6 +159,65 @@ def test_batches_are_padded_on_the_right():
         assert supervised[row].tolist() == [True] * length + [False] * (12 - length)
 
 
+@pytest.mark.parametrize(
+    ("max_length", "expected"),
+    [
+        (3072, [384, 768, 1536, 3072]),
+        (1024, [128, 256, 512, 1024]),
+        (384, [192, 384]),
+        (1000, [128, 256, 504, 1000]),
+        (255, [255]),
+        (2, [2]),
+    ],
+)
+def test_widths(max_length, expected):
+    assert widths(max_length) == expected
+
+
+def of_lengths(lengths) -> Examples:
+    """Sequence i holds i alone."""
+    return pack(iter([([], [i] * n) for i, n in enumerate(lengths)]), 1024, "numbers")
+
+
+@pytest.mark.parametrize("together", [1, 3])
+def test_sequences_of_like_length_share_a_batch(together):
+    lengths = np.random.default_rng(0).permutation([2, 20, 128] * 9 + [129, 256] * 5 + [257] * 3 + [1024] * 8)
+    batches = Batches(of_lengths(lengths), 4, 1024, seed=3, together=together)
+    per_epoch = len(lengths) // (4 * together) * together
+    for first in (0, per_epoch):
+        numbers = range(first, first + per_epoch)
+        shown = np.concatenate([batches.indices(number) for number in numbers])
+        assert len({*shown.tolist()}) == len(shown) == 4 * per_epoch  # each at most once
+        for number in numbers:
+            tokens, supervised = batches.batch(number)
+            longest = max(
+                lengths[batches.indices(n)].max() for n in range(number - number % together, number - number % together + together)
+            )
+            assert tokens.shape[1] == batches.width(number) == min(width for width in widths(1024) if width >= longest)
+            assert supervised.sum(1).tolist() == lengths[batches.indices(number)].tolist()
+    padded = sum(4 * batches.width(number) for number in range(per_epoch))
+    assert padded < 0.6 * 4 * per_epoch * 1024
+    order = [batches.width(number) for number in range(per_epoch)]
+    assert order not in (sorted(order), sorted(order)[::-1])
+
+
+def test_padding_changes_no_sequence(monkeypatch):
+    """The same sequences, whichever width they are padded to."""
+    lengths, found = [100, 120] * 6, []
+    for least in (128, 1024):
+        monkeypatch.setattr(data, "LEAST_WIDTH", least)
+        batches = Batches(of_lengths(lengths), 4, 1024, seed=3)
+        assert batches.width(0) == least
+        found.append([(batches.indices(number), batches.batch(number)) for number in range(3)])
+    for (index, narrow), (same, wide) in zip(*found, strict=True):
+        assert np.array_equal(index, same)
+        for ours, theirs in zip(narrow, wide, strict=True):
+            assert np.array_equal(ours, theirs[:, :128])
+            assert not theirs[:, 128:].any()
+
+
 def test_too_few_sequences_for_a_batch_are_refused():
     with pytest.raises(InputError, match="hold 2 sequences, expected at least batch_size = 3"):
         Batches(numbered(2), 3, 12, seed=0)
+    with pytest.raises(InputError, match="hold 5 sequences, expected at least batch_size x accumulate = 3 x 2 = 6"):
+        Batches(numbered(5), 3, 12, seed=0, together=2)

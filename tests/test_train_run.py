@@ -151,7 +151,9 @@ def halving(state: State, step: int) -> tuple[State, dict]:
 
 def go(out: Path, update=halving, minutes=None, steps: int = 20, **identity) -> State:
     history = run.Run(out, {"steps": steps, "seed": 0, **identity})
-    return history.train(history.restore(nothing_yet()), update, lambda sums, n, step: {"mean": sums["steps"] / n}, steps, minutes, 2, 4, 1)
+    return history.train(
+        history.restore(nothing_yet()), update, lambda sums, n, step: {"mean": sums["steps"] / n}, steps, minutes, 2, 4, lambda step: 1
+    )
 
 
 def read_log(out: Path) -> list[dict]:
@@ -445,17 +447,18 @@ def test_every_option_arrives(random_pair, several, tmp_path, monkeypatch):
         "--lambda-start",
         0.5,
     ]
-    options += ["--lambda-ratio", 0.25, "--steps", 11, "--minutes", 9, "--batch-size", 3, "--accumulate", 4, "--max-length", 12]
+    options += ["--lambda-ratio", 0.25, "--steps", 11, "--minutes", 9, "--batch-size", 2, "--accumulate", 4, "--max-length", 12]
     options += ["--learning-rate", 0.125, "--warmup-ratio", 0.5, "--clip", 2, "--weight-decay", 0.75, "--seed", 8, "--dtype", "bfloat16"]
     options += ["--log-every", 13, "--save-every", 14]
     assert command(random_pair[0], tmp_path, "--data", several, *options) == 0
     state, (_, _, *course) = arrived[0]
-    assert course == [11, 9.0, 13, 14, 3 * 4 * 12]
+    assert course[:-1] == [11, 9.0, 13, 14]
+    assert course[-1](0) == 2 * 4 * 12  # padded tokens
     said = json.loads((tmp_path / "run.json").read_text())
     assert said["objective"] == dict(anchors=6, chunk=3, gamma=3.0, base_start=0.5, base_ratio=0.25)
     settings = dict(learning_rate=0.125, warmup_ratio=0.5, clip=2.0, weight_decay=0.75)
     assert {key: said["optimization"][key] for key in settings} == settings
-    numbers = dict(steps=11, batch_size=3, accumulate=4, seed=8, max_length=12, dtype="bfloat16", sequences=9)
+    numbers = dict(steps=11, batch_size=2, accumulate=4, seed=8, max_length=12, dtype="bfloat16", sequences=9)
     assert {key: said[key] for key in numbers} == numbers
     config = checkpoint.open_draft(tmp_path / "draft").config
     assert (config.num_hidden_layers, config.block_size, config.mask_token_id, config.target_layer_ids) == (2, 6, 91, (0, 3))

@@ -102,7 +102,9 @@ def command(argv: Sequence[str] | None) -> int:
         whole = float(sums["whole"]) / (counted * arguments.batch_size)
         return {"loss": float(sums["loss"]) / tokens, "top1": float(sums["top1"]) / tokens, "whole_answers": whole}
 
-    tokens = arguments.batch_size * MAX_LENGTH
+    def tokens(step: int) -> int:
+        return arguments.batch_size * batches.width(step)
+
     state = course.train(state, make_update(steps, dtype, batches), describe, steps, arguments.minutes, max(1, steps // 100), 10**9, tokens)
     save(arguments.out / "target", state, arguments.tokenizer)
     return cli.DONE

@@ -147,7 +147,7 @@ def open_batches(arguments, target: checkpoint.Checkpoint, config: DraftConfig) 
     if arguments.batch_size % jax.device_count():
         raise InputError(f"--batch-size is {arguments.batch_size}, expected a multiple of the {jax.device_count()} devices")
     if arguments.features is not None:
-        return FeatureBatches(arguments.features, config, arguments.batch_size, arguments.seed)
+        return FeatureBatches(arguments.features, config, arguments.batch_size, arguments.seed, arguments.accumulate)
     text = Text.load(target.directory)
     stops = stop_ids(target.directory, text)
     examples = read_examples(arguments.data, text, stops, target.config.vocab_size, arguments.max_length)
@@ -157,7 +157,7 @@ def open_batches(arguments, target: checkpoint.Checkpoint, config: DraftConfig) 
     )
     if masks := int((examples.tokens == config.mask_token_id).sum()):
         cli.say(f"note: the data hold the mask token {config.mask_token_id} {masks} times, expected one in no text (--mask-token-id)")
-    return Batches(examples, arguments.batch_size, arguments.max_length, arguments.seed)
+    return Batches(examples, arguments.batch_size, arguments.max_length, arguments.seed, arguments.accumulate)
 
 
 def describe(update: DrafterUpdate) -> Callable:
@@ -202,10 +202,13 @@ def command(argv: Sequence[str] | None) -> int:
     identity = {"target": asdict(opened.config), "target_weights": pairing.fingerprint(opened), "draft": asdict(config),
                 "objective": asdict(goal), "optimization": asdict(optimization), "steps": steps, "batch_size": arguments.batch_size,
                 "accumulate": arguments.accumulate, "seed": arguments.seed, "max_length": arguments.max_length,
-                "init": arguments.init, "dtype": dtype.name, "sequences": len(batches.examples)}  # fmt: skip
+                "init": arguments.init, "dtype": dtype.name, "sequences": len(batches.examples), "widths": batches.widths}  # fmt: skip
     history = run.Run(arguments.out, identity)
     update, step, state = course(steps)
-    tokens = arguments.batch_size * arguments.accumulate * batches.max_length
+
+    def tokens(step: int) -> int:
+        return arguments.batch_size * arguments.accumulate * batches.width(arguments.accumulate * step)
+
     state = history.train(
         history.restore(state), step, describe(update), steps, arguments.minutes, arguments.log_every, arguments.save_every, tokens
     )

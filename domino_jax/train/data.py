@@ -18,6 +18,7 @@ from domino_jax import jsonl
 from domino_jax.errors import InputError
 from domino_jax.text import Text
 
+LEAST_WIDTH, MOST_WIDTHS = 128, 4  # of batches, in tokens
 KINDS = ({"prompt_ids": list, "output_ids": list}, {"messages": list}, {"prompt": str, "answer": str}, {"text": str})
 
 
@@ -106,26 +107,66 @@ def _tokenize(entry: dict, text: Text | None, stop_ids: tuple[int, ...]) -> Iter
             yield text.encode_chat(messages[:i]), text.encode(turn["content"]) + list(stop_ids[:1])
 
 
-class Batches:
-    """Batches by number: `batch(n)` is a function of the seed alone. Each epoch is a new order; the rest of an epoch is left out."""
+def widths(max_length: int) -> list[int]:
+    """What batches are padded to: `max_length` and its halves, in whole eights, of which none is under 128; narrowest first."""
+    found = [max_length]
+    while len(found) < MOST_WIDTHS and found[-1] >= 2 * LEAST_WIDTH:
+        found.append(-(-found[-1] // 16) * 8)
+    return found[::-1]
 
-    def __init__(self, examples: Examples, batch_size: int, max_length: int, seed: int):
-        if len(examples) < batch_size:
-            raise InputError(f"the data hold {len(examples)} sequences, expected at least batch_size = {batch_size}")
+
+class Batches:
+    """Batches by number: `batch(n)` is a function of the seed alone. Each epoch is a new order; the rest of an epoch is left out.
+
+    Sequences of like length share a batch, padded to the narrowest of the `widths` that holds them: each width is a program of its own.
+    `together` batches in a row, the micro-batches of an update, are of one width.
+    """
+
+    def __init__(self, examples: Examples, batch_size: int, max_length: int, seed: int, together: int = 1):
         self.examples, self.batch_size, self.max_length, self.seed = examples, batch_size, max_length, seed
-        self.epoch, self.order = -1, np.zeros(0, np.int64)
+        self.group = batch_size * together  # sequences
+        if len(examples) < self.group:
+            factors = "batch_size" if together == 1 else f"batch_size x accumulate = {batch_size} x {together}"
+            raise InputError(f"the data hold {len(examples)} sequences, expected at least {factors} = {self.group}")
+        self.widths = widths(max_length)
+        self.fits = np.searchsorted(self.widths, self.lengths())  # of each sequence: its width's place
+        self.epoch, self.order = -1, np.zeros((0, self.group), np.int64)
+
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.examples.ends, prepend=0)
+
+    def groups(self, epoch: int) -> np.ndarray:
+        """The sequences of an epoch, in groups of one width -> [N // group, group]. What fills no group goes with the next wider."""
+        random = np.random.default_rng([self.seed, epoch])
+        order, rest, found = random.permutation(len(self.examples)), np.zeros(0, np.int64), []
+        for place in range(len(self.widths)):
+            left = np.concatenate([rest, order[self.fits[order] == place]])
+            whole = len(left) // self.group * self.group
+            rest = left[whole:]
+            found.append(left[:whole].reshape(-1, self.group))
+        return random.permutation(np.concatenate(found))
+
+    def _group(self, number: int) -> tuple[np.ndarray, int]:
+        """The group of batch `number`, and the batch's place in it."""
+        number, place = divmod(number, self.group // self.batch_size)
+        epoch, row = divmod(number, len(self.examples) // self.group)
+        if epoch != self.epoch:
+            self.epoch, self.order = epoch, self.groups(epoch)
+        return self.order[row], place
 
     def indices(self, number: int) -> np.ndarray:
         """Which examples make up batch `number`."""
-        epoch, place = divmod(number, len(self.examples) // self.batch_size)
-        if epoch != self.epoch:
-            self.epoch, self.order = epoch, np.random.default_rng([self.seed, epoch]).permutation(len(self.examples))
-        return self.order[place * self.batch_size : (place + 1) * self.batch_size]
+        group, place = self._group(number)
+        return group.reshape(-1, self.batch_size)[place]
+
+    def width(self, number: int) -> int:
+        """What batch `number` is padded to."""
+        return self.widths[self.fits[self._group(number)[0]].max()]
 
     def batch(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """-> (tokens_BS, supervised_BS), padded on the right with token 0, which nothing sees."""
-        tokens = np.zeros((self.batch_size, self.max_length), np.int32)
-        supervised = np.zeros((self.batch_size, self.max_length), bool)
+        tokens = np.zeros((self.batch_size, self.width(number)), np.int32)
+        supervised = np.zeros(tokens.shape, bool)
         for row, i in enumerate(self.indices(number)):
             ids, mask = self.examples[i]
             tokens[row, : len(ids)], supervised[row, : len(ids)] = ids, mask

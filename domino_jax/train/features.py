@@ -1,6 +1,6 @@
 """python -m domino_jax.train.features: writes the target's captured residuals of training sequences to files.
 
-DIR/features.json       layer ids, lengths, counts
+DIR/features.json       layer ids, counts, the length of each sequence
 DIR/NNNNN.safetensors   tokens [n, S] int32, supervised [n, S] uint8, hidden [n, S, J·D] in the target's dtype
 
 A drafter trained from them never runs the target; `--target` then only gives embeddings and head.
@@ -32,20 +32,26 @@ RECORD = "features.json"
 class FeatureBatches(Batches):
     """Batches of stored sequences with their features; the same order as `Batches` of the same seed and sequences."""
 
-    def __init__(self, directory: Path, config: DraftConfig, batch_size: int, seed: int):
+    def __init__(self, directory: Path, config: DraftConfig, batch_size: int, seed: int, together: int = 1):
         self.directory, self.record = directory, read_json(directory / RECORD)
         if tuple(self.record["layer_ids"]) != config.target_layer_ids:
             raise InputError(
                 f"{directory / RECORD}: layer_ids is {self.record['layer_ids']}, expected the drafter's {list(config.target_layer_ids)}"
             )
+        if "lengths" not in self.record:
+            raise InputError(f"{directory / RECORD}: has no lengths, expected those of its sequences; write the features again")
         self.files = [safetensors.safe_open(directory / name, framework="numpy") for name in self.record["files"]]
-        super().__init__(range(self.record["sequences"]), batch_size, self.record["max_length"], seed)
+        super().__init__(range(self.record["sequences"]), batch_size, self.record["max_length"], seed, together)
+
+    def lengths(self) -> np.ndarray:
+        return np.array(self.record["lengths"])
 
     def batch(self, number: int):
         """-> (tokens_BS, supervised_BS, J features [B, S, D])."""
         rows = [(self.files[i // self.record["rows"]], i % self.record["rows"]) for i in self.indices(number).tolist()]
+        width = self.width(number)
         tokens, supervised, hidden = (
-            np.stack([file.get_slice(name)[row] for file, row in rows]) for name in ("tokens", "supervised", "hidden")
+            np.stack([file.get_slice(name)[row, :width] for file, row in rows]) for name in ("tokens", "supervised", "hidden")
         )
         return tokens, supervised.astype(bool), tuple(np.split(hidden, len(self.record["layer_ids"]), -1))
 
@@ -97,7 +103,9 @@ def write(out: Path, target, ids: tuple[int, ...], examples, rows: int, max_leng
         names.append(f"{len(names):05}.safetensors")
         arrays = {"tokens": tokens[:count], "supervised": supervised[:count], "hidden": np.ascontiguousarray(hidden[:count])}
         safetensors.numpy.save_file(arrays, out / names[-1])
-    record = {"layer_ids": list(ids), "max_length": max_length, "sequences": len(examples), "rows": rows, "files": names}
+    lengths = np.diff(examples.ends, prepend=0).tolist()
+    counts = {"max_length": max_length, "sequences": len(examples), "lengths": lengths, "rows": rows}
+    record = {"layer_ids": list(ids), **counts, "files": names}
     (out / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")  # last: without it nothing is loaded
 
 

@@ -76,33 +76,34 @@ class Run:
         minutes: float | None,
         log_every: int,
         save_every: int,
-        tokens_per_step: int,
+        tokens: Callable[[int], int],
     ) -> State:
         """Updates until `total_steps`, or until the minutes are over (a later call goes on). Ends with a checkpoint.
 
         update(state, step) -> (state, sums), sums additive; describe(sums since the last line, steps of them, step) -> the line,
-        to which the times are added: wall clock, checkpoints left out; tokens count padding.
+        to which the times are added: wall clock, checkpoints left out; tokens(step) of an update, padding counted.
         """
         first = int(state.step)
         log = Log(self.out / "log.csv", first)
         deadline = None if minutes is None else time.monotonic() + 60 * minutes
-        sums, counted, since = None, 0, time.perf_counter()
+        sums, counted, padded, since = None, 0, 0, time.perf_counter()
         with tqdm(total=total_steps, initial=first, desc="training", unit="step", disable=None) as bar:
             for step in range(first, total_steps):
                 state, new = update(state, step)
+                padded += tokens(step)
                 sums, counted = new if sums is None else jax.tree.map(jax.numpy.add, sums, new), counted + 1
                 bar.update()
                 if (step + 1) % log_every == 0 or step + 1 == total_steps:
                     line = describe(sums, counted, step)  # waits for the device
-                    seconds = (time.perf_counter() - since) / counted
-                    line |= {"tokens_per_second": tokens_per_step / seconds, "seconds_per_step": seconds}
+                    seconds = time.perf_counter() - since
+                    line |= {"tokens_per_second": padded / seconds, "seconds_per_step": seconds / counted}
                     log.write(step + 1, line)
                     bar.set_postfix({name: f"{line[name]:.3g}" for name in list(line)[:4]})
                     if deadline is not None and time.monotonic() > deadline and step + 1 < total_steps:
                         cli.say(f"the time is over after step {step + 1} of {total_steps}; the same command goes on from here")
                         self.save(state)
                         return state
-                    sums, counted, since = None, 0, time.perf_counter()
+                    sums, counted, padded, since = None, 0, 0, time.perf_counter()
                 if (step + 1) % save_every == 0:
                     self.save(state)
                     since = time.perf_counter()
@@ -142,16 +143,17 @@ def recorded_steps(out: Path) -> int | None:
     return json.loads(record.read_text(encoding="utf-8"))["steps"] if record.exists() else None
 
 
-def calibrate(state: State, update: Callable[[State, int], tuple[State, object]], minutes: float, steps: int = 20) -> int:
-    """How many updates fit into the minutes, from timing a few on a copy of the state, compilation left out."""
+def calibrate(state: State, update: Callable[[State, int], tuple[State, object]], minutes: float, steps: int = 32) -> int:
+    """How many updates fit into the minutes, from timing the first few on a copy of the state; these are of all widths, as they come.
+
+    All of them run once before, so that compilation is left out.
+    """
     state = jax.tree.map(lambda leaf: leaf.copy(), state)
-    for step in range(3):
-        state, sums = update(state, step)
-    jax.block_until_ready(sums)
-    began = time.perf_counter()
-    for step in range(steps):
-        state, sums = update(state, step)
-    jax.block_until_ready((state, sums))
+    for _ in range(2):
+        began = time.perf_counter()
+        for step in range(steps):
+            state, sums = update(state, step)
+        jax.block_until_ready((state, sums))
     return max(1, int(60 * minutes / ((time.perf_counter() - began) / steps)))
 
 
