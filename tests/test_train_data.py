@@ -216,6 +216,25 @@ def test_padding_changes_no_sequence(monkeypatch):
             assert not theirs[:, 128:].any()
 
 
+def test_what_is_left_out_has_no_length_of_its_own():
+    """Three of 35 sequences in every epoch, the longest no more often than the others."""
+    batches = Batches(of_lengths([100] * 30 + [1000] * 5), 4, 1024, seed=0)
+    epochs = [{*np.concatenate([batches.indices(8 * epoch + place) for place in range(8)]).tolist()} for epoch in range(200)]
+    seen = np.array([sum(i in epoch for epoch in epochs) for i in range(35)])
+    assert {len(epoch) for epoch in epochs} == {32}
+    assert np.abs(seen - 200 * 32 / 35).max() < 5 * np.sqrt(200 * 32 * 3) / 35
+
+
+@pytest.mark.parametrize("together", [1, 2])
+def test_a_sample_has_the_widths_of_an_epoch(together):
+    batches = Batches(of_lengths([100] * 240 + [500] * 120 + [1000] * 40), 2, 1024, seed=0, together=together)
+    found = [batches.width(together * group) for group in batches.sample(10)]
+    assert found == [128] * 6 + [512] * 3 + [1024]
+    assert len({*batches.sample(10)}) == 10
+    few = Batches(of_lengths([100, 100, 1000]), 1, 1024, seed=0)
+    assert [few.width(group) for group in few.sample(6)] == [128] * 4 + [1024] * 2
+
+
 def test_too_few_sequences_for_a_batch_are_refused():
     with pytest.raises(InputError, match="hold 2 sequences, expected at least batch_size = 3"):
         Batches(numbered(2), 3, 12, seed=0)

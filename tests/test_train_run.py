@@ -21,7 +21,7 @@ from domino_jax import Finished, checkpoint
 from domino_jax.config import DraftConfig, TargetConfig
 from domino_jax.engine import Engine
 from domino_jax.train import __main__ as train
-from domino_jax.train import drafters, features, regenerate, run
+from domino_jax.train import data, drafters, features, regenerate, run
 from domino_jax.train.optimizer import Optimization, adamw, schedule
 from domino_jax.train.run import State
 from tests import models
@@ -64,23 +64,23 @@ def test_weight_decay_spares_norms_and_embeddings():
 # Updates
 
 
-def one_update(micro: int = 1) -> dict[str, np.ndarray]:
+def one_update(micro: int = 1, width: int = 16, anchors: int = 16) -> dict[str, np.ndarray]:
     """Parameters, moments and sums after an update with every anchor of four uneven sequences, in `micro` micro-batches."""
-    update, state = small_update()
-    tokens, supervised = uneven()
-    state, sums = update(state, tokens.reshape(micro, 4 // micro, 16), supervised.reshape(micro, 4 // micro, 16))
+    update, state = small_update(anchors)
+    batch = (np.pad(a, ((0, 0), (0, width - 16))).reshape(micro, 4 // micro, width) for a in uneven())
+    state, sums = update(state, *batch)
     leaves = jax.tree_util.tree_leaves_with_path({"state": state, "sums": sums})
     return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
 
 
-def small_update():
+def small_update(anchors: int = 16):
     """The update that the command makes of SHAPE and TWENTY."""
     inner = dict(target_layer_ids=[1, 2, 3], mask_token_id=95, gru_hidden_dim=16)
     config, target = DraftConfig.from_dict(models.draft_config(num_hidden_layers=1, nested=inner)), models.target_config()
     tensors, rows = models.random_tensors(target), models.rows_of(target)
     packed = {row.parameter: row.pack(*(jnp.array(tensors[name]) for name in row.sources)) for row in rows}
     target = checkpoint.assemble(checkpoint.abstract(TargetConfig.from_dict(target)), packed)
-    goal, settings, mesh = drafters.Objective(anchors=16, chunk=8), Optimization(1e-3), drafters.data_mesh()
+    goal, settings, mesh = drafters.Objective(anchors, chunk=8), Optimization(1e-3), drafters.data_mesh()
     update = drafters.DrafterUpdate(target, config, goal, settings, 20, 0, jnp.dtype(jnp.float32), mesh)
     return update, drafters.initial_state(drafters.random_parameters(config, 0), 20, settings, mesh)
 
@@ -107,6 +107,20 @@ def test_micro_batches_are_normalised_together(updated):
     compare(one_update(micro=2), updated)
 
 
+@pytest.mark.parametrize("padded", [dict(width=24), dict(width=16, anchors=64), dict(width=40, anchors=64)])
+def test_neither_padding_nor_unused_places_change_an_update(updated, padded):
+    """The anchors are the same: every one."""
+    compare(one_update(**padded), updated)
+
+
+def test_a_narrow_batch_has_no_more_places_than_anchors(monkeypatch):
+    counts, sample = [], drafters.sample_anchors
+    monkeypatch.setattr(drafters, "sample_anchors", lambda key, mask, count: (counts.append(count), sample(key, mask, count))[1])
+    for width in (16, 18, 200):  # 15, 17, 199 anchors, in chunks of 8
+        one_update(width=width, anchors=64)
+    assert [*dict.fromkeys(counts)] == [16, 24, 64]
+
+
 def test_devices_are_normalised_together(updated, tmp_path):
     """Four devices, a sequence each, make the same update as one device."""
     code = (
@@ -125,9 +139,23 @@ def test_calibration_leaves_the_state_as_it_was(updated):
     update, state = small_update()
     batch = uneven()
     step = drafters.step_function(update, lambda number: batch, 1)
-    assert run.calibrate(state, step, minutes=1.0, steps=2) > 10
+    assert run.calibrate(state, step, minutes=1.0, sample=range(2)) > 10
     state, _ = step(state, 0)
     np.testing.assert_array_equal(state.parameters["backbone.fc_XD"], updated["['state'].parameters['backbone.fc_XD']"])
+
+
+def test_calibration_times_its_sample_without_compilation(monkeypatch):
+    """A clock that an update sets forward by its number of seconds, the first time by 1000 more."""
+    clock, steps = [0.0], []
+
+    def update(state, step):
+        clock[0] += step + 1000 * (step not in steps)
+        steps.append(step)
+        return state, ()
+
+    monkeypatch.setattr(run, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    assert run.calibrate({"w": jnp.zeros(1)}, update, minutes=1.0, sample=[9, 2, 4]) == 60 // 5
+    assert steps == [9, 2, 4] * 2
 
 
 def test_accumulation_takes_the_next_batches():
@@ -151,9 +179,8 @@ def halving(state: State, step: int) -> tuple[State, dict]:
 
 def go(out: Path, update=halving, minutes=None, steps: int = 20, **identity) -> State:
     history = run.Run(out, {"steps": steps, "seed": 0, **identity})
-    return history.train(
-        history.restore(nothing_yet()), update, lambda sums, n, step: {"mean": sums["steps"] / n}, steps, minutes, 2, 4, lambda step: 1
-    )
+    state = history.restore(nothing_yet())
+    return history.train(state, update, lambda sums, n, step: {"mean": sums["steps"] / n}, steps, minutes, 2, 4, lambda step: 10 * step)
 
 
 def read_log(out: Path) -> list[dict]:
@@ -167,6 +194,14 @@ def test_the_log_has_means_over_its_steps(tmp_path):
     assert [(int(row["step"]), float(row["mean"])) for row in read_log(tmp_path)] == [(step, step - 1.5) for step in range(2, 21, 2)]
     assert run.recorded_steps(tmp_path) == 20
     assert run.recorded_steps(tmp_path / "elsewhere") is None
+
+
+def test_the_log_counts_the_tokens_of_its_steps(tmp_path):
+    go(tmp_path)
+    with (tmp_path / "log.csv").open(newline="") as file:
+        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    tokens = [row["tokens_per_second"] * row["seconds_per_step"] * 2 for row in rows]
+    assert tokens == pytest.approx([10 * (step - 1 + step - 2) for step in range(2, 21, 2)], rel=1e-4)
 
 
 def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path):
@@ -323,15 +358,22 @@ def test_dflash_learns_too(answer, random_pair, tmp_path):
 
 @pytest.fixture(scope="module")
 def several(tmp_path_factory) -> Path:
-    """Nine sequences of 8 to 16 random tokens."""
+    """Nine sequences of random tokens: five of 6 to 8, four of 12 to 16."""
     rng, path = np.random.default_rng(0), tmp_path_factory.mktemp("several") / "data.jsonl"
-    lines = [{"prompt_ids": rng.integers(0, 90, 3).tolist(), "output_ids": rng.integers(0, 90, n).tolist()} for n in range(5, 14)]
+    lengths = [3, 4, 5, 5, 5, 9, 11, 12, 13]
+    lines = [{"prompt_ids": rng.integers(0, 90, 3).tolist(), "output_ids": rng.integers(0, 90, n).tolist()} for n in lengths]
     path.write_text("\n".join(map(json.dumps, lines)))
     return path
 
 
 TWENTY = ["--steps", "20", "--batch-size", "2", "--accumulate", "2", "--max-length", "16", "--anchors", "16", "--chunk", "8",
           "--learning-rate", "1e-3", "--log-every", "3", "--save-every", "3"]  # fmt: skip
+
+
+@pytest.fixture
+def two_widths(monkeypatch) -> None:
+    """Batches of 8 and of 16 tokens, where --max-length is 16."""
+    monkeypatch.setattr(data, "LEAST_WIDTH", 8)
 
 
 @pytest.fixture
@@ -347,25 +389,27 @@ def same(ours: State, theirs: State) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(*map(jax.tree.leaves, (ours, theirs)), strict=True))
 
 
-def test_killed_and_resumed_is_never_killed(random_pair, several, states, tmp_path, monkeypatch, capsys):
+def test_killed_and_resumed_is_never_killed(random_pair, several, two_widths, states, tmp_path, monkeypatch, capsys):
     """Bit for bit, over epochs; the resumed one, given minutes and no steps, keeps the length it was laid out for."""
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert command(random_pair[0], whole, "--data", several, *TWENTY) == 0
-    update, calls = drafters.DrafterUpdate.__call__, itertools.count()
+    update, calls, seen = drafters.DrafterUpdate.__call__, itertools.count(), set()
 
     def dying(self, *batch):
         if next(calls) == 10:
             raise KeyboardInterrupt
+        seen.add(batch[1].shape)
         return update(self, *batch)
 
     in_minutes = ["--data", several, "--minutes", "60", *TWENTY[2:]]
-    monkeypatch.setattr(run, "calibrate", lambda state, step, minutes: 20)
+    monkeypatch.setattr(run, "calibrate", lambda state, step, minutes, sample: 20)
     monkeypatch.setattr(drafters.DrafterUpdate, "__call__", dying)
     assert command(random_pair[0], killed, *in_minutes) == 130
     assert "20 updates fit into 60.0 minutes" in capsys.readouterr().err
     monkeypatch.setattr(run, "calibrate", None)
     assert command(random_pair[0], killed, *in_minutes) == 0
     assert next(calls) == 11 + 20 - 9
+    assert seen == {(2, 2, 8), (2, 2, 16)}
     assert states[0].step == 20
     assert same(*states)
     assert read_log(killed) == read_log(whole)
@@ -378,6 +422,10 @@ def test_killed_and_resumed_is_never_killed(random_pair, several, states, tmp_pa
         error = capsys.readouterr().err.splitlines()[-1]
         assert error.startswith(f"error: {whole / 'run.json'}: {key} is ")
         assert error.endswith("expected the same to resume, or another --out")
+    record = json.loads((killed / "run.json").read_text())
+    (killed / "run.json").write_text(json.dumps({key: value for key, value in record.items() if key != "widths"}))
+    assert command(random_pair[0], killed, *in_minutes) == 2  # of a time when all batches were of one width, in another order
+    assert "widths is null, this command says [8, 16], expected the same to resume" in capsys.readouterr().err
     raw, tensors = models.read(random_pair[0])
     other = models.write(tmp_path / "other", raw, tensors | {"norm.weight": 2 * tensors["norm.weight"]})
     assert command(other, whole, "--data", several, *TWENTY) == 2
@@ -390,7 +438,7 @@ def stored_features(target: Path, data: Path, out: Path, *options: str) -> int:
     return features.main(["--target", str(target), "--data", str(data), "--out", str(out), *common, *options])
 
 
-def test_stored_features_train_the_same_drafter(random_pair, several, states, tmp_path, monkeypatch):
+def test_stored_features_train_the_same_drafter(random_pair, several, two_widths, states, tmp_path, monkeypatch):
     """But for rounding: the target runs on other batches and in another program. In training it does not run at all."""
     assert stored_features(random_pair[0], several, tmp_path / "features") == 0
     assert command(random_pair[0], tmp_path / "online", "--data", several, *TWENTY) == 0

@@ -93,7 +93,7 @@ def command(argv: Sequence[str] | None) -> int:
         probe = initial_state(parameters, 1000, OPTIMIZATION, data_mesh())
         steps = run.calibrate(probe, make_update(1000, dtype, batches), arguments.minutes)
     identity = {"config": asdict(CONFIG), "optimization": asdict(OPTIMIZATION), "steps": steps, "batch_size": arguments.batch_size,
-                "problems": arguments.problems, "seed": arguments.seed, "dtype": arguments.dtype}  # fmt: skip
+                "problems": arguments.problems, "seed": arguments.seed, "dtype": arguments.dtype, "widths": batches.widths}  # fmt: skip
     course = run.Run(arguments.out, identity)
     state = course.restore(initial_state(parameters, steps, OPTIMIZATION, data_mesh()))
 

@@ -197,7 +197,7 @@ def command(argv: Sequence[str] | None) -> int:
     steps = arguments.steps or run.recorded_steps(arguments.out)
     if steps is None:
         _, step, state = course(1000)
-        steps = run.calibrate(state, step, arguments.minutes)
+        steps = run.calibrate(state, step, arguments.minutes, batches.sample(32))
         cli.say(f"{steps} updates fit into {arguments.minutes} minutes")
     identity = {"target": asdict(opened.config), "target_weights": pairing.fingerprint(opened), "draft": asdict(config),
                 "objective": asdict(goal), "optimization": asdict(optimization), "steps": steps, "batch_size": arguments.batch_size,

@@ -136,15 +136,20 @@ class Batches:
         return np.diff(self.examples.ends, prepend=0)
 
     def groups(self, epoch: int) -> np.ndarray:
-        """The sequences of an epoch, in groups of one width -> [N // group, group]. What fills no group goes with the next wider."""
+        """The sequences of an epoch, in groups of one width -> [N // group, group]. What fills no group goes with the next wider.
+
+        The rest is left out before lengths are looked at: else it would be the longest sequences in every epoch.
+        """
         random = np.random.default_rng([self.seed, epoch])
-        order, rest, found = random.permutation(len(self.examples)), np.zeros(0, np.int64), []
-        for place in range(len(self.widths)):
-            left = np.concatenate([rest, order[self.fits[order] == place]])
-            whole = len(left) // self.group * self.group
-            rest = left[whole:]
-            found.append(left[:whole].reshape(-1, self.group))
-        return random.permutation(np.concatenate(found))
+        count = len(self.examples) // self.group
+        order = random.permutation(len(self.examples))[: count * self.group]
+        by_width = order[np.argsort(self.fits[order], kind="stable")]
+        return random.permutation(by_width.reshape(count, self.group))
+
+    def sample(self, count: int) -> list[int]:
+        """Groups that stand for an epoch, by number: at even distances in the first one's, sorted by width."""
+        by_width = np.argsort(self.fits[self.groups(0)].max(1), kind="stable")
+        return by_width[(2 * np.arange(count) + 1) * len(by_width) // (2 * count)].tolist()
 
     def _group(self, number: int) -> tuple[np.ndarray, int]:
         """The group of batch `number`, and the batch's place in it."""

@@ -62,7 +62,7 @@ def data_mesh() -> Mesh:
 
 
 class DrafterUpdate:
-    """`update(state, tokens_MBS, supervised_MBS, features)` for M micro-batches -> (state, Sums), compiled once.
+    """`update(state, tokens_MBS, supervised_MBS, features)` for M micro-batches -> (state, Sums), compiled once for a width.
 
     `features`: None to run the target, or its captured residuals, J times [M, B, S, D].
     """
@@ -101,9 +101,11 @@ class DrafterUpdate:
         drafter = checkpoint.assemble(self.shape, {path: value.astype(self.dtype) for path, value in parameters.items()})
         if features is None:
             features = capture(target, self.config.target_layer_ids, tokens_BS)
-        anchors = sample_anchors(key, supervised_BS, self.objective.anchors)
+        chunk = self.objective.chunk
+        most = -(-(tokens_BS.shape[1] - 1) // chunk) * chunk  # whole chunks that hold every anchor of a narrow batch
+        anchors = sample_anchors(key, supervised_BS, min(self.objective.anchors, most))
         blocks = make_blocks(tokens_BS, supervised_BS, *anchors, self.config.max_proposals)
-        work = self.objective.gamma, self.objective.chunk, weight
+        work = self.objective.gamma, chunk, weight
         sums, gradient = objective.sums_and_gradient(drafter, target.embedder, features, blocks, *work)
         return sums, checkpoint.leaves(gradient)
 

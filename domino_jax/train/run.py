@@ -9,7 +9,7 @@ import csv
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,18 +143,19 @@ def recorded_steps(out: Path) -> int | None:
     return json.loads(record.read_text(encoding="utf-8"))["steps"] if record.exists() else None
 
 
-def calibrate(state: State, update: Callable[[State, int], tuple[State, object]], minutes: float, steps: int = 32) -> int:
-    """How many updates fit into the minutes, from timing the first few on a copy of the state; these are of all widths, as they come.
+def calibrate(state: State, update: Callable[[State, int], tuple[State, object]], minutes: float, sample: Sequence[int] = range(32)) -> int:
+    """How many updates fit into the minutes, from timing a few on a copy of the state: those of `sample`.
 
-    All of them run once before, so that compilation is left out.
+    Where batches differ in width, it must have each as often as an epoch does. All of them run once before, so that every width's
+    compilation is left out.
     """
     state = jax.tree.map(lambda leaf: leaf.copy(), state)
     for _ in range(2):
         began = time.perf_counter()
-        for step in range(steps):
+        for step in sample:
             state, sums = update(state, step)
         jax.block_until_ready((state, sums))
-    return max(1, int(60 * minutes / ((time.perf_counter() - began) / steps)))
+    return max(1, int(60 * minutes / ((time.perf_counter() - began) / len(sample))))
 
 
 def plot(log: Path, picture: Path) -> None:
