@@ -5,10 +5,8 @@ import math
 import os
 import shutil
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 
@@ -189,28 +187,7 @@ def write_orbax(directory: Path, source: Checkpoint, target: Checkpoint | None, 
     about = {"origin": str(source.directory)}
     if target and source is not target:
         about["target"] = {"name": str(target.directory), "fingerprint": pairing.fingerprint(target)}
-    with silent_threads():
-        orbax_store.save(directory, parameters, **about)
-
-
-@contextmanager
-def silent_threads() -> Iterator[None]:
-    """On an error, Orbax's threads are left with a closed event loop, of which each would print a traceback. The error itself is raised."""
-    raised, lost = sys.excepthook, sys.unraisablehook
-
-    def loud() -> None:
-        sys.excepthook, sys.unraisablehook = raised, lost
-
-    sys.excepthook = lambda *_: None
-    sys.unraisablehook = lambda what: lost(what) if what.exc_type is KeyboardInterrupt else None
-    try:
-        yield
-    except BaseException:
-        later = threading.Timer(directories.SETTLED, loud)
-        later.daemon = True
-        later.start()
-        raise
-    loud()
+    orbax_store.save(directory, parameters, **about)
 
 
 def write_hugging_face(directory: Path, source: Checkpoint, target: Checkpoint | None, parameters: Parameters, dtype: Dtype) -> None:

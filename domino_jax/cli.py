@@ -107,9 +107,17 @@ def _interrupt_again(hook: Callable) -> Callable:
     return swallowed
 
 
+def _but_closed_loops(lost) -> None:
+    """A hook: when a write of Orbax's fails, those under way find its event loop closed. That is the same failure, said once already."""
+    if not (lost.exc_type is RuntimeError and "loop is closed" in str(lost.exc_value)):
+        sys.__unraisablehook__(lost)
+
+
 def run(command: Callable[[Sequence[str] | None], int], argv: Sequence[str] | None) -> int:
-    """The exit status of a command: what went wrong is one line on stderr, a traceback only with --debug."""
+    """The exit status of a command: what went wrong is one line on stderr, a traceback only with --debug. argv None: the process's own."""
     debug = "--debug" in (sys.argv[1:] if argv is None else argv)
+    if argv is None:  # for good, since threads outlast the command
+        sys.unraisablehook = _but_closed_loops
     try:
         with interruptible():
             status = command(argv)

@@ -2,14 +2,19 @@
 
 import gc
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from domino_jax import cli, generate
 from domino_jax.errors import InputError
 from domino_jax.loop import Run
+
+ROOT = Path(__file__).parent.parent
 
 
 def test_debug_shows_the_traceback_and_changes_nothing_else(capsys):
@@ -83,6 +88,32 @@ def test_who_handles_sigterm_already_goes_on_doing_it():
     finally:
         signal.signal(signal.SIGTERM, before)
     assert seen == [1]
+
+
+def test_of_what_threads_lose_only_the_same_failure_again_is_left_out():
+    """Orbax closes its event loop under writes that are still at work, and each would print a traceback below our one line."""
+    script = """if True:
+        from domino_jax import cli
+        from domino_jax.errors import InputError
+
+        class Lost:
+            def __init__(self, what): self.what = what
+            def __del__(self): raise RuntimeError(self.what)
+
+        def command(argv):
+            global kept
+            kept = Lost("Event loop is closed")  # goes when the process does
+            Lost("Event loop is closed")
+            raise InputError("no room")
+
+        status = cli.run(command, None)
+        Lost("something else")
+        raise SystemExit(status)"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: no room\n")
+    assert "loop is closed" not in done.stderr
+    assert done.stderr.endswith("RuntimeError: something else\n")
 
 
 def test_a_command_may_run_in_another_thread():
