@@ -45,23 +45,38 @@ def built(out: Path, replace: bool) -> Iterator[Path]:
 
 def write_file(out: Path, text: str) -> None:
     """Makes or replaces a file, for a link that to which it leads; raises InputError where it cannot, and then leaves what was there."""
+    with _beside(out) as (building, out):
+        with building.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        building.chmod(0o644)
+        building.replace(out)
+
+
+def require_writable(out: Path) -> None:
+    """Raises the InputError that `write_file` would, before the work whose result it is to write."""
+    with _beside(out):
+        pass
+
+
+@contextmanager
+def _beside(out: Path) -> Iterator[tuple[Path, Path]]:
+    """An empty hidden file beside `out`, gone in the end unless it was moved, and the file to which `out` leads."""
     building, out = None, out.resolve()
     if out.exists() and not out.is_file():
         raise InputError(f"{out}: is no file, expected one to make or replace")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        handle, building = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(handle)
-        os.chmod(building, 0o644)
-        os.replace(building, out)
+        handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
+        os.close(handle)
+        building = Path(name)
+        yield building, out
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror}), expected a file to make or replace") from None
     finally:
         if building is not None:
-            Path(building).unlink(missing_ok=True)
+            building.unlink(missing_ok=True)
 
 
 def _remove(building: Path) -> None:

@@ -187,6 +187,14 @@ def test_bad_files_are_refused_before_anything_is_loaded(run, tmp_path):
             assert message in error
 
 
+def test_where_nothing_can_be_written_is_refused_before_anything_is_loaded(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("domino_jax.checkpoint.load", lambda *_: pytest.fail("loaded"))
+    taken = lines(tmp_path / "taken", "a file")
+    _, said = run("--out", taken / "turns.jsonl", status=2)
+    assert said == f"error: {taken}/turns.jsonl: cannot be written (File exists), expected a file to make or replace"
+    assert taken.read_text() == "a file\n"
+
+
 def test_a_system_message_goes_with_each_turn(run, tmp_path):
     """And has no part in what is excluded."""
     system = lines(tmp_path / "system.jsonl", '{"prompt": "Be brief."}')

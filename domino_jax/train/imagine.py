@@ -13,7 +13,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from domino_jax import cli
-from domino_jax.directories import write_file
+from domino_jax.directories import require_writable, write_file
 from domino_jax.engine import DTYPES, open_pair
 from domino_jax.errors import InputError
 from domino_jax.events import Event, Finished, Prompt, Result
@@ -98,6 +98,7 @@ def command(argv: Sequence[str] | None) -> int:
     pair = open_pair(arguments.target, arguments.draft, arguments.dtype)
     if pair.text is None:
         raise InputError(f"{arguments.target}: has no tokenizer, expected one with a chat template")
+    require_writable(arguments.out)
     asked = turns(pair.text, starts, arguments.system, arguments.seed)
     options = {name: getattr(arguments, name) for name in ("max_new_tokens", "batch_size", "temperature", "top_p")}
     options["min_tokens"] = arguments.min_new_tokens
