@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import domino_jax
-from domino_jax import checkpoint, cli, directories, orbax_store, pairing, publish
+from domino_jax import checkpoint, cli, directories, orbax_store, pairing, proposals, publish
 from domino_jax.checkpoint import Checkpoint
 from domino_jax.config import check_pair
 from domino_jax.engine import DTYPES
@@ -148,7 +148,7 @@ def convert(arguments: argparse.Namespace) -> None:
             for note in source.notes:
                 cli.say(f"note: {note}")
             (building / name).mkdir()
-            copy_texts(source, building / name)
+            copy_files(source, building / name)
             parameters = cli.transfer(f"converting {source.kind}")(source.parameters(dtype), source.bytes(dtype))
             if not arguments.allow_nonfinite:
                 parameters = finite(source, parameters)
@@ -161,9 +161,9 @@ def convert(arguments: argparse.Namespace) -> None:
         cli.say(f"{source.kind}: {len(source.rows)} arrays in {out / name}, stored as {', '.join(dtypes)}{verified}")
 
 
-def copy_texts(source: Checkpoint, directory: Path) -> None:
-    """Tokenizer and generation settings of a target. A writer adds config.json."""
-    for name in TEXTS if source.kind == "target" else ():
+def copy_files(source: Checkpoint, directory: Path) -> None:
+    """Tokenizer and generation settings of a target, what was measured of a drafter. A writer adds config.json."""
+    for name in TEXTS if source.kind == "target" else (proposals.TABLE,):
         if (source.directory / name).exists():
             shutil.copyfile(source.directory / name, directory / name)
 

@@ -225,6 +225,11 @@ class Pair:
         weights = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(modules))
         return Models(*configs, self.num_proposals, self.stop_ids, self.text is not None, self.dtype, weights)
 
+    def with_proposals(self, count: int, note: str) -> "Pair":
+        """The same with so many proposals a round, no more than the block has, and a note that says why."""
+        draft = dataclasses.replace(self.draft, notes=(*self.draft.notes, note))
+        return dataclasses.replace(self, draft=draft, num_proposals=count, options=self.options | {"num_proposals": count})
+
     def load(self, progress: Callable = lambda items, total: items) -> Engine:
         """`progress` wraps the iteration over each checkpoint's parameters, pairs of name and array; it is told their bytes."""
         target = checkpoint.load(self.target, self.dtype, progress)

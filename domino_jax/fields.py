@@ -123,6 +123,12 @@ class Fields:
             raise self.refuse(self.name(key), value, "a positive number" + " that float32 holds" * too_large)
         return float(value)
 
+    def text(self, key: str) -> str:
+        value = self.get(key)
+        if type(value) is not str:
+            raise self.refuse(self.name(key), value, "a text")
+        return value
+
     def boolean(self, key: str, default: bool) -> bool:
         value = self.get(key, default)
         if type(value) is not bool:

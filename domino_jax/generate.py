@@ -11,14 +11,14 @@ from typing import TextIO
 
 import jax
 
-from domino_jax import chat, cli, demo, intake, plot, statistics
+from domino_jax import chat, cli, demo, intake, plot, proposals, statistics
 from domino_jax.bar import Bar
 from domino_jax.engine import Engine, Pair, open_pair
 from domino_jax.errors import InputError
 from domino_jax.events import Compiled, Ended, Event, Finished, Result, Started
 from domino_jax.intake import Work
-from domino_jax.options import parser, refuse_contradictions, sampling_options
-from domino_jax.plan import Plan
+from domino_jax.options import AUTO, parser, refuse_contradictions, sampling_options
+from domino_jax.plan import Plan, batch_for
 from domino_jax.printers import JsonPrinter, Label, Printer, TextPrinter
 from domino_jax.programs import use_compile_cache
 from domino_jax.prompts import Request
@@ -62,11 +62,14 @@ def notes(pair: Pair, engine: Engine, exact: bool) -> Iterator[str]:
         yield f"check mode, {engine.num_proposals + 1} positions a round for one token; the step program (without --exact) is faster"
 
 
-def opened(arguments: argparse.Namespace) -> Pair:
-    """The pair asked for; without --target the one that comes with the package."""
+def opened(arguments: argparse.Namespace, answers: int) -> Pair:
+    """The pair asked for, to give so many answers; without --target the one that comes with the package."""
     draft = demo.DRAFT if arguments.target is None and arguments.draft is None else arguments.draft
     draft = None if draft == "none" else draft
-    return open_pair(arguments.target or demo.TARGET, draft, arguments.dtype, arguments.num_proposals, arguments.pool_size)
+    measured = arguments.num_proposals == AUTO
+    number = None if measured else arguments.num_proposals
+    pair = open_pair(arguments.target or demo.TARGET, draft, arguments.dtype, number, arguments.pool_size)
+    return proposals.fastest(pair, batch_for(answers, arguments.batch_size)) if measured else pair
 
 
 def describe(arguments: argparse.Namespace, pair: Pair, engine: Engine, plan: Plan) -> dict:
@@ -98,7 +101,7 @@ def command(argv: Sequence[str] | None) -> int:
 
 
 def converse(arguments: argparse.Namespace) -> int:
-    pair = opened(arguments)
+    pair = opened(arguments, 1)
     if pair.text is None:
         raise InputError("--chat is given but the target has no tokenizer, expected one beside config.json")
     options = engine_options(arguments, (), pair)
@@ -114,7 +117,7 @@ def generate(arguments: argparse.Namespace) -> int:
     sieve = intake.Sieve(arguments.skip_bad, len(requests))
     requests = sieve.through(requests, Request.readable)
     began = time.perf_counter()
-    pair = opened(arguments)
+    pair = opened(arguments, sum(request.n or arguments.n for request in requests))
     work = intake.work(requests, pair, arguments, engine_options(arguments, requests, pair), sieve)
     if not work.left:
         sieve.end()

@@ -29,6 +29,7 @@ REFUSALS = """what is refused, and the remedy (exit status 2, nothing on stdout)
   a tied head that differs, head tensors under a plain config, a head without its tensors     fetch both files again
   quantised weights, scaled RoPE, sliding layers, speculators format, other model types     not supported
   more proposals than the block has     lower --num-proposals
+  --num-proposals auto, not measured    python -m bench.proposals, as the refusal has it, on this device
   text for a target without tokenizer   --prompt-ids, or put the tokenizer's files beside config.json
   a tokenizer without chat template     --raw
   a token id outside the vocabulary     ids from 0 to the target's vocab_size - 1, in prompts and in --stop-token-ids
@@ -42,10 +43,14 @@ REFUSALS = """what is refused, and the remedy (exit status 2, nothing on stdout)
   --out to a file that exists           --resume, or another file; one that other prompts made is left alone
   --plot without matplotlib             pip install matplotlib; its file ends in .png or .svg, its directory exists
   --draft without --target, --exact with a drafter, --raw with --thinking, --show-rounds with --output json, --out with --check,
-  --trace, --logprobs or --out without --output json, --resume without --out, --plot without a drafter,
+  --trace, --logprobs or --out without --output json, --resume without --out, --plot or
+  --num-proposals auto without a drafter,
   --skip-bad without --prompts: say the other, or leave the one out; --chat with a prompt or anything that is not a conversation's
 exit status: 0 done; 1 --check found a difference or a row failed; 2 bad input;
 130 interrupted, by Ctrl-C or SIGTERM: what is done is written"""
+
+
+AUTO = "auto"  # as many proposals as are fastest
 
 
 class _Add(argparse.Action):
@@ -67,6 +72,10 @@ def _token_ids(words: str) -> tuple[int, ...]:
     return ids
 
 
+def _proposals(text: str) -> int | str:
+    return text if text == AUTO else cli.number(1)(text)
+
+
 def parser() -> cli.Parser:
     p = cli.Parser(prog="python -m domino_jax.generate", description=DESCRIPTION, epilog=REFUSALS)
     models = p.add_argument_group("models")
@@ -83,7 +92,13 @@ def parser() -> cli.Parser:
     models.add_argument(
         "--dtype", choices=["auto", *DTYPES], default="auto", help="default auto: bfloat16 on an accelerator, float32 on a CPU"
     )
-    models.add_argument("--num-proposals", type=cli.number(1), metavar="P", help="proposals a round; default block_size - 1")
+    models.add_argument(
+        "--num-proposals",
+        type=_proposals,
+        metavar="P|auto",
+        help="proposals a round; auto: as many as were fastest on this device by the drafter's table, which bench.proposals measures; "
+        "default block_size - 1",
+    )
     models.add_argument(
         "--pool-size",
         type=cli.number(0),
@@ -230,6 +245,10 @@ def refuse_contradictions(arguments: argparse.Namespace) -> None:
         (
             arguments.skip_bad and not any(request.is_line for request in arguments.requests or []),
             "--skip-bad is given without --prompts, expected both: only lines of files are skipped",
+        ),
+        (
+            arguments.num_proposals == AUTO and not (given or shipped),
+            "--num-proposals auto is given without a drafter, expected one: its table says what was measured",
         ),
         (arguments.plot and not (given or shipped), "--plot is given without a drafter, expected one: nothing is accepted without"),
         (arguments.show_rounds and arguments.output == "json", "--show-rounds is given with --output json, expected --trace there"),

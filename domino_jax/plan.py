@@ -103,7 +103,7 @@ class Models:
         tasks = [task for number, prompt in enumerate(prompts) for task in self.tasks(prompt, number, limit, options)]
         used = max((len(task.prompt.ids) + task.budget for task in tasks), default=0)
         slots = capacity.slots(used, self.draft, self.num_proposals, options.max_context)
-        batch = min(max(len(tasks), 1), DEFAULT_BATCH_SIZE) if options.batch_size is None else options.batch_size
+        batch = batch_for(len(tasks), options.batch_size)
         self.refuse_excess(batch, slots)
         return Plan(tuple(tasks), batch, slots)
 
@@ -159,6 +159,11 @@ class Models:
             raise InputError(f"{name}: stop is {list(stop)} but the target has no tokenizer, expected no stop texts")
         stop_ids = tuple(dict.fromkeys((*(() if options.ignore_eos else self.stop_ids), *added)))
         return [Task(number, prompt, sample, budget, least, tuple(stop), stop_ids, sampling) for sample in range(count)]
+
+
+def batch_for(answers: int, batch_size: int | None) -> int:
+    """The rows decoded together: `batch_size`, or where it is None one for each answer, 8 at most."""
+    return min(max(answers, 1), DEFAULT_BATCH_SIZE) if batch_size is None else batch_size
 
 
 def _is_integer(value: object) -> bool:

@@ -24,7 +24,7 @@ FLOORS = [
     {"session"},
     {"engine"},
     {"__init__"},
-    {"options", "intake", "chat"},
+    {"options", "intake", "chat", "proposals"},
     {"generate", "evaluate"},
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
