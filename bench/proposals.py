@@ -61,7 +61,7 @@ def warmed(engine: Engine, drafters: Mapping[int, Drafter | None], case: Case) -
 
 
 def label(number: int, case: Case) -> str:
-    return f"batch {case.slots}, {number} proposals"
+    return f"batch {case.slots}, {number or 'no'} proposals"
 
 
 def measure(engines: Mapping[int, Engine], case: Case, repeats: int) -> list[dict]:
@@ -72,6 +72,7 @@ def measure(engines: Mapping[int, Engine], case: Case, repeats: int) -> list[dic
             results, seconds = serve(engine, case, case.asked, label(number, case))
             rates[number].append(sum(len(result.output_ids) for result in results) / seconds)
             lengths[number] = acceptance_length(results)
+            cli.say(f"{label(number, case)}: {rates[number][-1]:,.0f} tokens/s")
     return [figures(case.slots, number, rates[number], lengths[number], rates[0]) for number in engines]
 
 
@@ -96,7 +97,7 @@ def figures(batch_size: int, number: int, rates: Sequence[float], length: float 
 
 
 def earlier(out: Path, pair: Pair) -> list[dict]:
-    """What the table holds already. Raises InputError for a file that is none."""
+    """What the table holds already, as it stands. Raises InputError for a file that is none."""
     if not out.exists():
         return []
     proposals.read(out, pair.draft.config.max_proposals)
@@ -126,12 +127,8 @@ def markdown(rows: Sequence[dict]) -> str:
     for row in rows:
         size, number, rate = row["batch_size"], row["num_proposals"], row["tokens_per_second"]
         length, even = ("" if row[name] is None else f"{row[name]:.2f}" for name in ("acceptance_length", "even_at"))
-        texts = (
-            [size, number, f"{rate:,.0f}", f"{rate / steps[size]:.2f} x", length, even]
-            if number
-            else [size, "none", f"{rate:,.0f}", "", "", ""]
-        )
-        lines.append(f"| {' | '.join(map(str, texts))} |")
+        of_rounds = [f"{rate / steps[size]:.2f} x", length, even] if number else [""] * 3
+        lines.append(f"| {' | '.join(map(str, [size, number or 'none', f'{rate:,.0f}', *of_rounds]))} |")
     return "\n".join(lines)
 
 

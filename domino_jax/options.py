@@ -73,7 +73,10 @@ def _token_ids(words: str) -> tuple[int, ...]:
 
 
 def _proposals(text: str) -> int | str:
-    return text if text == AUTO else cli.number(1)(text)
+    try:
+        return text if text == AUTO else cli.number(1)(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}, or {AUTO}") from None
 
 
 def parser() -> cli.Parser:

@@ -6,7 +6,6 @@ the drafter's and the text's: so the pair is measured where it runs, and the tab
 
 import os
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +20,7 @@ TABLE = "proposals.json"  # in a drafter's directory
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured with one number of proposals; with 0, by the step program, which has no drafter."""
+    """What was measured with one number of proposals; 0 is the step program, which has no drafter."""
 
     device: str
     dtype: str
@@ -69,32 +68,34 @@ def _row(entry: object, where: str, most: int) -> Row:
 
 
 def fastest(pair: Pair, batch: int) -> Pair:
-    """The pair with as many proposals a round as were fastest here, at the largest batch size measured that is not above `batch`, or
-    the smallest.
+    """The pair with as many proposals a round as were fastest here, and a note of it that says also where none would be faster.
 
-    Raises InputError where its drafter has no table, or one of other devices and dtypes.
+    Of the batch sizes measured it goes by the largest that is not above `batch`, or else by the smallest. Raises InputError where
+    nothing was measured.
     """
+    rows = measured_here(pair)
+    sizes = {row.batch_size for row in rows if row.num_proposals}
+    size = max((size for size in sizes if size <= batch), default=min(sizes))
+    steps, rounds = ([row for row in rows if row.batch_size == size and bool(row.num_proposals) is drafted] for drafted in (False, True))
+    best = max(rounds, key=lambda row: row.tokens_per_second)
+    note = f"--num-proposals auto: {best.num_proposals}, the fastest at batch {size} ({best.tokens_per_second:,.0f} tokens/s)"
+    for step in steps:
+        if step.tokens_per_second > best.tokens_per_second:
+            note += f"; --draft none is faster there ({step.tokens_per_second:,.0f})"
+    return pair.with_proposals(best.num_proposals, note)
+
+
+def measured_here(pair: Pair) -> list[Row]:
+    """The rows of the drafter's table that were measured on such a device in the pair's dtype. Raises InputError where there are none."""
     path, here = pair.draft.directory / TABLE, (device(), pair.dtype.name)
     if not path.exists():
         raise InputError(f"--num-proposals auto: {path} is missing, expected what `{measuring(pair)}` writes there")
     rows = read(path, pair.draft.config.max_proposals)
     found = [row for row in rows if (row.device, row.dtype) == here]
-    sizes = {row.batch_size for row in found if row.num_proposals}
-    if not sizes:
+    if not any(row.num_proposals for row in found):
         others = "; ".join(sorted({f"{row.device}, {row.dtype}" for row in rows})) or "nothing"
-        raise InputError(f"{path}: holds {others}, expected {', '.join(here)}, which `{measuring(pair)}` measures")
-    size = max((size for size in sizes if size <= batch), default=min(sizes))
-    return chosen(pair, [row for row in found if row.batch_size == size])
-
-
-def chosen(pair: Pair, rows: Sequence[Row]) -> Pair:
-    """The pair with the best of these rows, and a note of what the table says: also where no proposals at all would be faster."""
-    best = max((row for row in rows if row.num_proposals), key=lambda row: row.tokens_per_second)
-    note = f"--num-proposals auto: {best.num_proposals}, the fastest at batch {best.batch_size} ({best.tokens_per_second:,.0f} tokens/s)"
-    step = next((row for row in rows if not row.num_proposals), best)
-    if step.tokens_per_second > best.tokens_per_second:
-        note += f"; --draft none is faster there ({step.tokens_per_second:,.0f})"
-    return pair.with_proposals(best.num_proposals, note)
+        raise InputError(f"{path}: holds {others}, expected {', '.join(here)} with proposals, which `{measuring(pair)}` measures")
+    return found
 
 
 def measuring(pair: Pair) -> str:
