@@ -180,6 +180,7 @@ def test_the_numbers_unless_told(counting_pair):
         (["--prompts", "problems"], "the target has no tokenizer"),
         (["--max-new-tokens", "300"], "max_context is 301, expected 2 to max_position_embeddings"),
         (["--out", "."], "is no file, expected a JSON object"),
+        (["--out", "/dev/null/x.json"], "cannot be written"),
         (["--batch-sise", "1"], "the nearest is --batch-size"),
     ],
 )
