@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import safetensors.numpy
@@ -79,7 +80,7 @@ class SafetensorsDirectory:
 
 def _on_device(view: np.ndarray) -> Array:
     """A view of a file as an array, with no copy on the way. A CPU would take well aligned pages as they are, and the file may change."""
-    array = jnp.asarray(view)
+    array = jax.device_put(view)  # `jnp.asarray` would copy first
     is_view = array.platform() == "cpu" and array.unsafe_buffer_pointer() == view.ctypes.data
     return array.copy() if is_view else array
 
