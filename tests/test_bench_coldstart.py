@@ -37,7 +37,9 @@ def test_the_parts_are_the_whole(kept):
 
 def test_only_the_first_start_compiles(kept):
     about = json.loads((kept / "coldstart_a.json").read_text())
-    cached = [[one["cached"] for one in start["compiled"]] for start in (about["first_start"], *(row["starts"][0] for row in about["rows"]))]
+    cached = [
+        [one["cached"] for one in start["compiled"]] for start in (about["first_start"], *(row["starts"][0] for row in about["rows"]))
+    ]
     assert cached == [[False] * 4, [True] * 4, [True] * 4]
 
 
