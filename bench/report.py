@@ -1,6 +1,6 @@
 """python -m bench.report: tables and pictures of what the benches measured, from the JSON that they kept. It measures nothing.
 
-python -m bench.report                                    rollout_*, decode_*, attention_* and serve_*.json of bench/results
+python -m bench.report                                    rollout_*, decode_*, attention_*, coldstart_* and serve_*.json of bench/results
 python -m bench.report decode_a.json --out pictures       another file, and its picture, pictures/decode_a.svg
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bench import attention, cells, decode_tables, pictures, rollout
+from bench import attention, cells, coldstart, decode_tables, pictures, rollout
 from domino_jax import cli
 from domino_jax.errors import InputError
 
@@ -71,6 +71,7 @@ KINDS = {
     "rollout": Kind("rows", table_of(rollout.markdown), pictures.rollout),
     "decode": Kind("rows", decode, pictures.decode),
     "attention": Kind("rows", table_of(attention.markdown), None),
+    "coldstart": Kind("rows", table_of(coldstart.markdown), None),
     "serve": Kind("cells", lambda about: cells.markdown(*cells.split(about)), lambda about, path: cells.plot(*cells.split(about), path)),
 }
 

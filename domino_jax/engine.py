@@ -21,6 +21,7 @@ from flax import nnx
 from domino_jax import checkpoint, pairing, programs
 from domino_jax.config import DraftConfig, TargetConfig, check_pair
 from domino_jax.drafter import DEFAULT_POOL_SIZE, BlockDrafter, Drafter
+from domino_jax.early import Early
 from domino_jax.errors import InputError
 from domino_jax.events import Check, Ended, Event, Finished, Prompt, Result
 from domino_jax.loop import Run
@@ -46,6 +47,7 @@ class Engine:
     stop_ids: tuple[int, ...] = ()
     check_proposals: int = DEFAULT_CHECK_PROPOSALS
     executables: dict[tuple, Executable] = field(default_factory=dict, repr=False)
+    early: Early | None = field(default=None, repr=False)  # what is still being compiled for the first run
 
     @classmethod
     def random(
@@ -71,7 +73,7 @@ class Engine:
     def with_drafter(self, drafter: Drafter | None) -> "Engine":
         """The same target with another drafter, or none; the target's compiled programs are shared."""
         mine = {key: made for key, made in self.executables.items() if key[0] in (programs.prefill, programs.fork, programs.verify)}
-        return dataclasses.replace(self, drafter=drafter, executables=mine)
+        return dataclasses.replace(self, drafter=drafter, executables=mine, early=None)
 
     @property
     def num_proposals(self) -> int:
@@ -158,7 +160,7 @@ class Engine:
             filtered=any(task.sampling.is_filtered for task in plan.tasks),
             holding=any(task.min_tokens > 0 for task in plan.tasks),
         )
-        return Run(self.target, drafter, self.dtype, shape, width, self.executables, self.text, trace)
+        return Run(self.target, drafter, self.dtype, shape, width, self.executables, self.text, trace, self.early)
 
     def check(
         self, results: Sequence[Result], prompts: Sequence[Prompt], watch: Callable[[Event], None] = lambda event: None, **options
@@ -230,11 +232,38 @@ class Pair:
         draft = dataclasses.replace(self.draft, notes=(*self.draft.notes, note))
         return dataclasses.replace(self, draft=draft, num_proposals=count, options=self.options | {"num_proposals": count})
 
-    def load(self, progress: Callable = lambda items, total: items) -> Engine:
-        """`progress` wraps the iteration over each checkpoint's parameters, pairs of name and array; it is told their bytes."""
-        target = checkpoint.load(self.target, self.dtype, progress)
-        drafter = checkpoint.load(self.draft, self.dtype, progress, **self.options) if self.draft else None
+    def load(
+        self,
+        progress: Callable = lambda items, total: items,
+        plan: Plan | None = None,
+        tasks: Sequence[Task] | None = None,
+        exact: bool = False,
+    ) -> Engine:
+        """`progress` wraps the iteration over each checkpoint's parameters, pairs of name and array; it is told their bytes.
+
+        With a plan, the programs that `Engine.run(plan, tasks, exact)` needs are compiled meanwhile; that run is the first to wait for
+        them, and announces them.
+        """
+        early = self._compiling(plan, tasks, exact) if plan else None
+        try:
+            target = checkpoint.load(self.target, self.dtype, progress)
+            drafter = checkpoint.load(self.draft, self.dtype, progress, **self.options) if self.draft else None
+        except BaseException:
+            if early:
+                early.end()
+            raise
+        return Engine(target, drafter, self.dtype, self.text, self.stop_ids, self.num_proposals, early=early)
+
+    @property
+    def in_shapes(self) -> Engine:
+        """The engine with shapes in place of weights: it runs nothing."""
+        target = checkpoint.abstract(self.target.config, self.dtype)
+        drafter = checkpoint.abstract(self.draft.config, self.dtype, **self.options) if self.draft else None
         return Engine(target, drafter, self.dtype, self.text, self.stop_ids, self.num_proposals)
+
+    def _compiling(self, plan: Plan, tasks: Sequence[Task] | None, exact: bool) -> Early:
+        run = self.in_shapes._run(plan, exact)
+        return Early.compiling(run.needed(plan.tasks if tasks is None else tasks), self.dtype)
 
 
 def open_pair(

@@ -122,7 +122,7 @@ def generate(arguments: argparse.Namespace) -> int:
     if not work.left:
         sieve.end()
         return cli.DONE
-    engine = pair.load(cli.transfer("loading"))
+    engine = pair.load(cli.transfer("loading"), work.plan, tasks=work.tasks, exact=arguments.exact)
     seconds = {"load": time.perf_counter() - began}
     for note in notes(pair, engine, arguments.exact):
         cli.say(f"note: {note}")

@@ -4,6 +4,7 @@ The device decides by itself which rows have ended, so a round dispatched in vai
 independent: a finished row's slot takes the next prompt at once, and no row's output depends on its neighbours.
 """
 
+import functools
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +16,7 @@ import numpy as np
 
 from domino_jax import capacity, programs
 from domino_jax.drafter import Drafter
+from domino_jax.early import Early, Needed
 from domino_jax.events import Compiled, Ended, Event, Finished
 from domino_jax.plan import Task
 from domino_jax.programs import Executable, Shape
@@ -36,7 +38,7 @@ class Run:
     """The decoding state of one call of `Engine.stream` or of one session, the rows in its slots, and what is dispatched but not read.
 
     `width` is the number of proposals verified a round; 0 runs the step program, and with no drafter to make them they are
-    impossible: check mode.
+    impossible: check mode. With modules of shapes it says what it needs (`needed`) and runs nothing.
     """
 
     def __init__(
@@ -49,18 +51,27 @@ class Run:
         executables: dict[tuple, Executable],
         text: Text | None = None,
         trace: bool = False,
+        early: Early | None = None,
     ):
         self.target, self.drafter, self.dtype, self.shape, self.width = target, drafter, dtype, shape, width
-        self.executables, self.text, self.trace = executables, text, trace
-        self.state = programs.allocate(target.config, shape, dtype)
-        self.impossible_BP = jnp.full((shape.batch, width), programs.IMPOSSIBLE, jnp.int32)
-        if drafter:
-            self.draft_cache = drafter.allocate(shape.batch, shape.capacity, dtype)
-            self.features = tuple(jnp.zeros((shape.batch, width + 1, target.config.hidden_size), dtype) for _ in drafter.layer_ids)
+        self.executables, self.text, self.trace, self.early = executables, text, trace, early
+        has_weights = isinstance(jax.tree.leaves(target)[0], jax.Array)
+        idle = self.idle if has_weights else functools.partial(jax.eval_shape, self.idle)
+        self.state, self.impossible_BP, self.draft_cache, self.features = idle()
         self.rows: dict[int, Row] = {}
         self.held: dict[int, list[int]] = {}  # slot -> tokens whose keys and values are surely in it
         self.prompts: dict[int, tuple[tuple[int, ...], jax.Array]] = {}  # slot -> the prompt in it and its last logits
         self.pending: deque[Pending] = deque()
+
+    def idle(self) -> tuple:
+        """State, impossible proposals, the drafter's cache and the features it reads, before the first prompt."""
+        batch, capacity, drafter = self.shape.batch, self.shape.capacity, self.drafter
+        return (
+            programs.allocate(self.target.config, self.shape, self.dtype),
+            jnp.full((batch, self.width), programs.IMPOSSIBLE, jnp.int32),
+            drafter and drafter.allocate(batch, capacity, self.dtype),
+            drafter and tuple(jnp.zeros((batch, self.width + 1, self.target.config.hidden_size), self.dtype) for _ in drafter.layer_ids),
+        )
 
     def events(self, tasks: Sequence[Task], reuse: bool = False) -> Iterator[Event]:
         """Decodes the tasks. With `reuse` a prompt that begins as its slot's last occupant did is prefilled from where they part."""
@@ -85,37 +96,45 @@ class Run:
     # What is compiled
 
     def compile(self, tasks: Sequence[Task], reuse: bool = False) -> Iterator[Compiled]:
-        """Compiles the programs that these tasks need and the engine does not have yet."""
-        lengths = {len(task.prompt.ids) for task in tasks}
-        yield from self.compile_prefill(capacity.PREFILL_WIDTHS if reuse else {w for n in lengths for w in capacity.chunk_widths(n)})
-        if any(task.sample for task in tasks):
-            yield from self.compile_fork()
-        if self.drafter:
-            yield from self._compile(programs.draft, self.width, (self.drafter, self.target.embedder), self.draft_arguments(), donate=[0])
-        yield from self._compile(programs.verify, self.width, (self.target,), (self.state, self.impossible_BP), donate=[0])
+        """Compiles the programs that these tasks need and the engine does not have yet, or waits for those that are being compiled."""
+        try:
+            for one in self.needed(tasks, reuse):
+                if one.key in self.executables:
+                    continue
+                made = (self.early and self.early.take(one.key)) or one.compiled(self.dtype)
+                self.executables[one.key] = made = made.bound(one.modules)
+                yield Compiled(one.name, self.shape.batch, self.shape.capacity, made.seconds, made.cached)
+        finally:
+            if self.early:
+                self.early.end()
 
-    def compile_prefill(self, widths: Iterable[int]) -> Iterator[Compiled]:
+    def needed(self, tasks: Sequence[Task], reuse: bool = False) -> Iterator[Needed]:
+        """The programs that these tasks run, in the order of their first use. `reuse`: from wherever a prompt may go on."""
+        lengths = {len(task.prompt.ids) for task in tasks}
+        yield from self.prefills(capacity.PREFILL_WIDTHS if reuse else {w for n in lengths for w in capacity.chunk_widths(n)})
+        if any(task.sample for task in tasks):
+            yield from self.forks()
+        if self.drafter:
+            yield self._needed(programs.draft, self.width, (self.drafter, self.target.embedder), *self.draft_arguments())
+        yield self._needed(programs.verify, self.width, (self.target,), self.state, self.impossible_BP)
+
+    def prefills(self, widths: Iterable[int]) -> Iterator[Needed]:
         one, terms, D = np.int32(0), programs.Terms.of(self.shape), self.target.config.hidden_size
         for width in sorted(widths):
-            arguments = (self.state, one, np.zeros(width, np.int32), one, one, one, terms)
-            yield from self._compile(programs.prefill, width, (self.target,), arguments, donate=[0])
+            yield self._needed(programs.prefill, width, (self.target,), self.state, one, np.zeros(width, np.int32), one, one, one, terms)
             if self.reads_features:
                 features = (jax.ShapeDtypeStruct((1, width, D), self.dtype),) * len(self.drafter.layer_ids)
-                yield from self._compile(programs.absorb, width, (self.drafter,), (self.draft_cache, features, one, one), donate=[0])
+                yield self._needed(programs.absorb, width, (self.drafter,), self.draft_cache, features, one, one)
 
-    def compile_fork(self) -> Iterator[Compiled]:
+    def forks(self) -> Iterator[Needed]:
         one, logits_V = np.int32(0), jax.ShapeDtypeStruct((self.target.config.vocab_size,), self.dtype)
-        arguments = (self.state, one, one, one, logits_V, one, programs.Terms.of(self.shape))
-        yield from self._compile(programs.fork, 0, (self.target,), arguments, donate=[0])
+        terms = programs.Terms.of(self.shape)
+        yield self._needed(programs.fork, 0, (self.target,), self.state, one, one, one, logits_V, one, terms)
         if self.reads_features:
-            yield from self._compile(programs.copy, 0, (self.drafter,), (self.draft_cache, one, one), donate=[0])
+            yield self._needed(programs.copy, 0, (self.drafter,), self.draft_cache, one, one)
 
-    def _compile(self, function, width: int, modules: tuple, arguments: tuple, donate: list[int]) -> Iterator[Compiled]:
-        key = function, width, self.shape
-        if key not in self.executables:
-            self.executables[key] = made = programs.compile_ahead(function, modules, arguments, self.dtype, donate)
-            name = "step" if function is programs.verify and not width else function.__name__
-            yield Compiled(name, self.shape.batch, self.shape.capacity, made.seconds, made.cached)
+    def _needed(self, function, width: int, modules: tuple, *arguments) -> Needed:
+        return Needed((function, width, self.shape), modules, arguments)
 
     def program(self, function, width: int) -> Executable:
         return self.executables[function, width, self.shape]

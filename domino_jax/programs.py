@@ -12,6 +12,7 @@ bit for bit what any drafter gives, for it is the same executable.
 """
 
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -241,6 +242,10 @@ class Executable:
     def __call__(self, *arguments):
         return self.compiled(self.leaves, *arguments)
 
+    def bound(self, modules: tuple) -> "Executable":
+        """The same program with these weights: it may have been compiled from their shapes."""
+        return replace(self, leaves=tuple(jax.tree.leaves(modules)))
+
 
 def lower(
     function: Callable,
@@ -283,10 +288,10 @@ def use_compile_cache(directory: Path) -> str | None:
 
 def compile_ahead(function: Callable, modules: tuple, arguments: tuple, dtype: jnp.dtype, donate: Sequence[int] = ()) -> Executable:
     """Compiles now, and notes the seconds and whether the persistent cache had it."""
-    hits = []
+    hits, thread = [], threading.get_ident()
 
     def listener(event: str, **_) -> None:
-        if event == "/jax/compilation_cache/cache_hits":
+        if event == "/jax/compilation_cache/cache_hits" and threading.get_ident() == thread:
             hits.append(event)
 
     jax.monitoring.register_event_listener(listener)

@@ -1,11 +1,13 @@
 """A directory of safetensors files, one or many with an index, as one set of named tensors."""
 
 import json
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import safetensors.numpy
@@ -18,6 +20,7 @@ from domino_jax.tensors import DRAFT_TO_TARGET, HEAD_MODULES, HEAD_PREFIXES, IN_
 INDEX = "model.safetensors.index.json"
 FLOATS = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": jnp.bfloat16}
 SHARD_BYTES = 1 << 30
+AHEAD_BYTES = 1 << 28  # dispatched, not yet there
 PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 INTEGERS = {"I64": np.int64, "I32": np.int32, "BOOL": np.bool_}  # of the tables of a reduced vocabulary
 
@@ -30,6 +33,7 @@ class Tensor:
     name: str  # as stored
     shape: tuple[int, ...]
     dtype: np.dtype
+    start: int  # its first byte in the file
 
 
 class SafetensorsDirectory:
@@ -60,15 +64,35 @@ class SafetensorsDirectory:
         return {name: tensor.dtype for name, tensor in self.tensors.items()}
 
     def read(self, name: str) -> np.ndarray:
-        """One tensor, as stored."""
+        """One tensor, as stored: a view of its file, to be read from there by whoever uses it.
+
+        Raises InputError for a file that has gone or shrunk since it was opened.
+        """
         tensor = self.tensors[name]
-        with safetensors.safe_open(tensor.file, framework="numpy") as file:
-            return file.get_tensor(tensor.name)
+        try:
+            return np.asarray(np.memmap(tensor.file, tensor.dtype, "r", tensor.start, tensor.shape))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{tensor.file}: cannot be read ({error}), expected what was there a moment ago") from None
 
     def parameters(self, rows: list[Row], dtype: jnp.dtype | None) -> Iterator[tuple[str, Array]]:
-        """(module path, array) of each row, packed on the device and cast to `dtype` (None: as stored)."""
+        """(module path, array) of each row, packed on the device and cast to `dtype` (None: as stored).
+
+        No more than AHEAD_BYTES are on their way: what is not packed yet takes room on the device as well.
+        """
+        ahead = deque()
         for row in rows:
-            yield row.parameter, row.pack(*(cast(jnp.asarray(self.read(name)), dtype) for name in row.sources))
+            packed = row.pack(*(cast(_on_device(self.read(name)), dtype) for name in row.sources))
+            ahead.append(packed)
+            while sum(array.nbytes for array in ahead) > AHEAD_BYTES:
+                ahead.popleft().block_until_ready()
+            yield row.parameter, packed
+
+
+def _on_device(view: np.ndarray) -> Array:
+    """A view of a file as an array, with no copy on the way. A CPU would take well aligned pages as they are, and the file may change."""
+    array = jax.device_put(view)  # `jnp.asarray` would copy first
+    is_view = array.platform() == "cpu" and array.unsafe_buffer_pointer() == view.ctypes.data
+    return array.copy() if is_view else array
 
 
 def write_tensors(directory: Path, tensors: Iterable[tuple[str, np.ndarray]]) -> None:
@@ -147,17 +171,26 @@ def _header(path: Path, held: set[str] | None) -> dict[str, Tensor]:
         if not path.is_file():
             raise InputError(f"{path}: {'is no file' if path.exists() else 'the shard is missing'}, expected {expected}")
         with safetensors.safe_open(path, framework="numpy") as file:
+            starts = _starts(path)
             for name in sorted(file.keys()):
                 view = file.get_slice(name)
                 stored, readable = view.get_dtype(), _readable(name)
                 if stored not in readable:
                     raise InputError(f"{path}: {name} is {stored}, expected {', '.join(readable)} (quantised weights are not supported)")
-                tensors[name] = Tensor(path, name, tuple(view.get_shape()), np.dtype(readable[stored]))
+                tensors[name] = Tensor(path, name, tuple(view.get_shape()), np.dtype(readable[stored]), starts[name])
     except (safetensors.SafetensorError, OSError) as error:
         raise InputError(f"{path}: cannot be read ({error}), expected {expected}") from None
     if held is not None and held - tensors.keys():
         raise InputError(f"{path}: lacks {', '.join(sorted(held - tensors.keys())[:20])}, expected {expected}")
     return tensors
+
+
+def _starts(path: Path) -> dict[str, int]:
+    """Where each tensor starts in a file whose header is sound; the library does not tell."""
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(size))
+    return {name: 8 + size + entry["data_offsets"][0] for name, entry in header.items() if name != "__metadata__"}
 
 
 def _readable(name: str) -> dict[str, type]:

@@ -13,8 +13,9 @@ PACKAGES = ("domino-jax", "jax", "jaxlib", "flax", "orbax-checkpoint", "safetens
 def summarize(results: Sequence[Result], seconds: dict[str, float], context: dict) -> dict:
     """Sums and counts of the results. `seconds` are wall clock by stage; `context`, which holds num_proposals, goes first.
 
-    The stages: load, compile, decode (from the first token to the end), check; and of the run without compilation prefill, draft,
-    verify, which are what the host waited for these programs, and host, which is its own work.
+    The stages: load, compile (which goes on while the weights load: the two overlap), decode (from the first token to the end), check;
+    and of the run without compilation prefill, draft, verify, which are what the host waited for these programs, and host, which is
+    its own work.
     tokens_per_second counts the tokens after each row's first over the time from the first of those to the end. The mean
     acceptance length is over all rounds of all rows, accepted + bonus each, before any cut by a stop or the budget; tokens_per_round
     is after the cuts. time_to_first_token is the mean over answers of the time from a prompt's turn to its first token.

@@ -96,7 +96,7 @@ def test_other_files_are_refused(content, tmp_path, capsys):
     printed, err = capsys.readouterr()
     assert (printed, err.count("\n")) == ("", 1)
     assert err.startswith(f"error: {path}: ")
-    assert "expected JSON that bench.rollout, bench.decode, bench.attention, bench.serve wrote" in err
+    assert "expected JSON that bench.rollout, bench.decode, bench.attention, bench.coldstart, bench.serve wrote" in err
 
 
 def test_without_files_or_a_place_for_pictures_nothing_is_done(tmp_path, capsys, monkeypatch):

@@ -483,3 +483,28 @@ def test_bfloat16_loads_without_torch(tmp_path):
     script = "import sys, domino_jax; domino_jax.load('target', 'draft', 'bfloat16'); sys.exit('torch' in sys.modules)"
     root = str(Path(domino_jax.__file__).parents[1])
     subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {root!r}); {script}"], cwd=tmp_path, check=True)
+
+
+def test_what_is_loaded_does_not_change_with_the_file(tmp_path):
+    """Its header is padded so that every tensor is aligned: a CPU could take the file's pages for the arrays."""
+    directory = write(tmp_path, DOMINO, tensors_of(DOMINO))
+    path = directory / "model.safetensors"
+    size = int.from_bytes(path.read_bytes()[:8], "little")
+    header, body = path.read_bytes()[8 : 8 + size], path.read_bytes()[8 + size :]
+    header += b" " * (-(8 + size) % 64)
+    path.write_bytes(len(header).to_bytes(8, "little") + header + body)
+    loaded = dict(checkpoint.open_any(directory).parameters(None))
+    before = {name: np.array(array) for name, array in loaded.items()}
+    with path.open("r+b") as file:
+        file.seek(8 + len(header))
+        file.write(bytes(len(body)))
+    for name, array in loaded.items():
+        assert np.array_equal(array, before[name]), name
+
+
+def test_a_file_that_shrinks_after_it_was_opened_is_named(tmp_path):
+    opened = checkpoint.open_any(write(tmp_path, DOMINO, tensors_of(DOMINO)))
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(InputError, match=r"model\.safetensors: cannot be read \(.*expected what was there a moment ago"):
+        dict(opened.parameters(None))

@@ -19,7 +19,7 @@ FLOORS = [
     {"vocabulary", "safetensors_files", "orbax_store", "figures", "sets"},
     {"drafter", "publish", "conversations", "tables"},
     {"programs", "checkpoint", "plan"},
-    {"row", "pairing"},
+    {"row", "pairing", "early"},
     {"loop"},
     {"session"},
     {"engine"},
