@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import huggingface_hub
@@ -16,7 +17,7 @@ import pytest
 import safetensors.numpy
 
 import domino_jax
-from domino_jax import InputError, checkpoint
+from domino_jax import InputError, checkpoint, safetensors_files
 from domino_jax.safetensors_files import INDEX, SafetensorsDirectory
 from domino_jax.tensors import HEAD_TENSORS
 from tests.models import draft_config, published_names, random_tensors, refusal, target_config, write
@@ -508,3 +509,17 @@ def test_a_file_that_shrinks_after_it_was_opened_is_named(tmp_path):
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(InputError, match=r"model\.safetensors: cannot be read \(.*expected what was there a moment ago"):
         dict(opened.parameters(None))
+
+
+def test_no_more_weights_are_on_their_way_than_fit_ahead(monkeypatch):
+    """A device takes them up later than they are sent; one that is larger than all room ahead is waited for at once."""
+    monkeypatch.setattr(safetensors_files, "AHEAD_BYTES", 20)
+    arrived = []
+
+    def row(name: str, nbytes: int) -> SimpleNamespace:
+        array = SimpleNamespace(nbytes=nbytes, block_until_ready=lambda: arrived.append(name))
+        return SimpleNamespace(parameter=name, sources={}, pack=lambda: array)
+
+    rows = [row(name, nbytes) for name, nbytes in (("a", 10), ("b", 10), ("c", 10), ("d", 30), ("e", 5))]
+    seen = [(name, [*arrived]) for name, _ in SafetensorsDirectory.parameters(None, rows, None)]
+    assert seen == [("a", []), ("b", []), ("c", ["a"]), ("d", ["a", "b", "c", "d"]), ("e", ["a", "b", "c", "d"])]
