@@ -24,6 +24,7 @@ from bench.decode_tables import table
 from bench.rows import keep, refuse_impossible
 from bench.timing import environment, headline
 from domino_jax import cli, demo, memory
+from domino_jax.engine import DTYPES
 from domino_jax.errors import InputError
 
 READ_BYTES = 1 << 24
@@ -133,9 +134,9 @@ def parser() -> cli.Parser:
     p.add_argument("--draft", metavar="DIR|none", help="default none with --target")
     p.add_argument("--shapes", choices=[*random_checkpoint.SHAPES], help="random weights of Qwen3's shapes, with --directory; default none")
     p.add_argument("--directory", type=Path, metavar="DIR", help="where they are, or are made: on a local disk")
-    p.add_argument("--dtype", default="auto", help="auto, float32 or bfloat16; default auto")
-    p.add_argument("--prompt-tokens", type=int, default=100, metavar="N", help="default 100")
-    p.add_argument("--repeats", type=int, default=5, metavar="N", help="starts for each state of the page cache; default 5")
+    p.add_argument("--dtype", choices=["auto", *DTYPES], default="auto", help="default auto: bfloat16 on an accelerator, else float32")
+    p.add_argument("--prompt-tokens", type=cli.number(1), default=100, metavar="N", help="default 100")
+    p.add_argument("--repeats", type=cli.number(1), default=5, metavar="N", help="starts for each state of the page cache; default 5")
     p.add_argument("--compile-cache", type=Path, metavar="DIR", help="default a new one, filled by the first start")
     p.add_argument("--json", type=Path, metavar="FILE", help="write everything measured; default none")
     p.add_argument("--debug", action="store_true", help="show tracebacks; default off")
@@ -156,9 +157,6 @@ def pair_of(arguments) -> tuple[str, str]:
 def command(argv: Sequence[str] | None) -> int:
     arguments = parser().parse(argv)
     refuse_impossible(arguments)
-    for name in ("repeats", "prompt_tokens"):
-        if getattr(arguments, name) < 1:
-            raise InputError(f"--{name.replace('_', '-')} is {getattr(arguments, name)}, expected at least 1")
     jax.config.update("jax_platforms", "cpu")  # the device is for the starts alone
     pair = pair_of(arguments)
     files = files_of(pair)

@@ -12,12 +12,11 @@ from domino_jax.programs import Executable, Shape
 
 @dataclass(frozen=True)
 class Needed:
-    """A program that a run cannot do without, and what it is compiled for: arrays, or their shapes."""
+    """A program that a run cannot do without, and what it is compiled for: arrays, or their shapes. The first argument is donated."""
 
     key: tuple[Callable, int, Shape]  # the function, its width, and the shape of the run
     modules: tuple
     arguments: tuple
-    donate: tuple[int, ...] = (0,)
 
     @property
     def function(self) -> Callable:
@@ -28,7 +27,7 @@ class Needed:
         return "step" if self.function is programs.verify and not self.key[1] else self.function.__name__
 
     def compiled(self, dtype: jnp.dtype) -> Executable:
-        return programs.compile_ahead(self.function, self.modules, self.arguments, dtype, self.donate)
+        return programs.compile_ahead(self.function, self.modules, self.arguments, dtype, [0])
 
 
 @dataclass

@@ -72,7 +72,7 @@ def test_a_pair_is_made_in_shards_once_and_opens(tmp_path, monkeypatch):
     [
         (["--shapes", "tiny"], "--shapes goes with --directory"),
         (["--directory", "x"], "--shapes goes with --directory"),
-        (["--repeats", "0"], "--repeats is 0, expected at least 1"),
+        (["--repeats", "0"], "--repeats: 0 is too small, expected at least 1"),
         (["--target", "nowhere"], "nowhere: holds no *.safetensors file"),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_program_is_the_same_for_shapes_and_for_arrays(pair):
     texts = []
     for engine in (pair.in_shapes, pair.load()):
         needed = [*engine._run(plan).needed(plan.tasks)]
-        texts.append([programs.lower(one.function, one.modules, one.arguments, engine.dtype, one.donate).as_text() for one in needed])
+        texts.append([programs.lower(one.function, one.modules, one.arguments, engine.dtype, [0]).as_text() for one in needed])
     assert len(texts[0]) == len(PROGRAMS)
     assert texts[0] == texts[1]
 
