@@ -48,15 +48,10 @@ def over_all_slots(query_BTKGH: Array, key_BKSH: Array, value_BKSH: Array, last_
 @partial(jax.jit, static_argnames="interpret")  # traced and lowered once for all layers
 def over_used_slots(query_BTKGH: Array, key_BKSH: Array, value_BKSH: Array, last_BT: Array, interpret: bool = False) -> Array:
     B, T, K, G, H = query_BTKGH.shape
-    height = max(SMALLEST, 1 << (T * G - 1).bit_length())
-    padding = (0, height - T * G)
-    tile_BKMH = query_BTKGH.transpose(0, 2, 1, 3, 4).reshape(B, K, T * G, H)
-    tile_BKMH = jnp.pad(tile_BKMH, ((0, 0), (0, 0), padding, (0, 0)))
-    last_BM = jnp.pad(jnp.repeat(last_BT, G, 1), ((0, 0), padding))
     slots = key_BKSH.shape[2]
     tiles_B = jnp.minimum(last_BT[:, -1], slots - 1) // TILE + 1
-    call = _call(splits_of(B * K, slots), tile_BKMH.shape, slots, interpret)
-    mixed_BKZMH, top_BKZM, sum_BKZM = call(tiles_B, last_BM, tile_BKMH, key_BKSH, value_BKSH)
+    call = _call(splits_of(B * K, slots), query_BTKGH.shape, slots, interpret)
+    mixed_BKZMH, top_BKZM, sum_BKZM = call(tiles_B, last_BT, query_BTKGH, key_BKSH, value_BKSH)
     weight_BKZM = jnp.exp2(top_BKZM - top_BKZM.max(2, keepdims=True))
     mixed_BKMH = (mixed_BKZMH * weight_BKZM[..., None]).sum(2) / (sum_BKZM * weight_BKZM).sum(2)[..., None]
     mixed_BKMH = mixed_BKMH[:, :, : T * G].astype(query_BTKGH.dtype)
@@ -70,15 +65,16 @@ def splits_of(heads: int, slots: int) -> int:
 
 
 def _call(splits: int, shape: tuple[int, ...], slots: int, interpret: bool):
-    """The kernel for tiles of this shape -> its sums by split Z: weighted values, largest score, weights (float32, base 2)."""
-    B, K, M, H = shape
-    tile = pl.BlockSpec((None, None, M, H), lambda b, k, z: (b, k, 0, 0))
+    """The kernel for queries of this shape, M to a tile -> its sums by split Z: values, largest score, weights (float32, base 2)."""
+    B, T, K, G, H = shape
+    M = max(SMALLEST, 1 << (T * G - 1).bit_length())
+    queries = pl.BlockSpec((None, T, None, G, H), lambda b, k, z: (b, 0, k, 0, 0))
     cached = pl.BlockSpec((None, None, slots, H), lambda b, k, z: (b, k, 0, 0))
     sums = pl.BlockSpec((None, None, None, M), lambda b, k, z: (b, k, z, 0))
     return pl.pallas_call(
         partial(_kernel, splits=splits),
         grid=(B, K, splits),
-        in_specs=[pl.BlockSpec((1,), lambda b, k, z: (b,)), pl.BlockSpec((None, M), lambda b, k, z: (b, 0)), tile, cached, cached],
+        in_specs=[pl.BlockSpec((1,), lambda b, k, z: (b,)), pl.BlockSpec((None, T), lambda b, k, z: (b, 0)), queries, cached, cached],
         out_specs=[pl.BlockSpec((None, None, None, M, H), lambda b, k, z: (b, k, z, 0, 0)), sums, sums],
         out_shape=[jax.ShapeDtypeStruct((B, K, splits, M, H), jnp.float32), *[jax.ShapeDtypeStruct((B, K, splits, M), jnp.float32)] * 2],
         compiler_params=triton.CompilerParams(num_warps=4, num_stages=2),
@@ -89,8 +85,10 @@ def _call(splits: int, shape: tuple[int, ...], slots: int, interpret: bool):
 
 def _kernel(tiles_ref, last_ref, query_ref, key_ref, value_ref, mixed_ref, top_ref, sum_ref, *, splits: int):
     """One row, kv head and split: an online softmax over its tiles of slots."""
-    split, (M, H) = pl.program_id(2), query_ref.shape
-    query_MH, last_M = query_ref[...], last_ref[...]
+    split, (T, G, _), (M, H) = pl.program_id(2), query_ref.shape, mixed_ref.shape
+    query_M = jnp.minimum(lax.iota(jnp.int32, M), T * G - 1)  # the tile is filled up with the last query
+    t_M, g_M = lax.div(query_M, G), lax.rem(query_M, G)
+    query_MH, last_M = query_ref[t_M, g_M, :], last_ref[t_M]
 
     def take(turn, sums):
         mixed_MH, top_M, sum_M = sums

@@ -22,6 +22,7 @@ from domino_jax import layers
 from domino_jax.cache import KVCache, write
 from domino_jax.cached_attention import attend
 from domino_jax.config import DraftConfig, Window
+from domino_jax.placing import place
 
 
 def visible_context(window: Window | None, length_B: Array, block_size: int, slots: int) -> Array:
@@ -62,16 +63,21 @@ class DFlashLayer(nnx.Module):
         self.gate_up_D2F = normal(D, 2, F, fan_in=D)
         self.down_FD = normal(F, D, fan_in=F)
 
+    def project_query(self, normed_BTD: Array) -> Array:
+        return jnp.einsum("BTD,DKGH->BTKGH", normed_BTD, self.q_DKGH[...])
+
+    def project_key_value(self, x_BTD: Array) -> Array:
+        return jnp.einsum("BTD,DKAH->BTKAH", x_BTD, self.kv_DK2H[...])
+
     def key_value(self, x_BTD: Array, position_BT: Array) -> tuple[Array, Array]:
         """Keys (normed and turned) and values of context or block rows -> two [B, T, K, H]."""
-        kv_BTK2H = jnp.einsum("BTD,DKAH->BTKAH", x_BTD, self.kv_DK2H[...])
+        kv_BTK2H = self.project_key_value(x_BTD)
         key_BTKH = layers.rms_norm(kv_BTK2H[..., 0, :], self.k_norm_H[...], self.config.rms_norm_eps)
         return layers.rotate(key_BTKH, position_BT, self.config.rope), kv_BTK2H[..., 1, :]
 
     def query(self, normed_BTD: Array, position_BT: Array) -> Array:
         """Queries of block rows, normed and turned -> [B, T, K, G, H]."""
-        query_BTKGH = jnp.einsum("BTD,DKGH->BTKGH", normed_BTD, self.q_DKGH[...])
-        query_BTKGH = layers.rms_norm(query_BTKGH, self.q_norm_H[...], self.config.rms_norm_eps)
+        query_BTKGH = layers.rms_norm(self.project_query(normed_BTD), self.q_norm_H[...], self.config.rms_norm_eps)
         return layers.rotate(query_BTKGH, position_BT, self.config.rope)
 
     def finish(self, x_BTD: Array, mixed_BTKGH: Array) -> Array:
@@ -82,27 +88,37 @@ class DFlashLayer(nnx.Module):
 
     def __call__(self, x_BTD: Array, context_BTD: Array, context_slot_BT: Array, length_B: Array, key_BKSH: Array, value_BKSH: Array):
         """Writes the new context, then runs the block over all context -> (x_BTD, key_BKSH, value_BKSH)."""
-        new, block_size = context_BTD.shape[1], x_BTD.shape[1]
+        block_size, config = x_BTD.shape[1], self.config
         position_BT = length_B[:, None] + jnp.arange(block_size)
-        normed_BTD = layers.rms_norm(x_BTD, self.input_norm_D[...], self.config.rms_norm_eps)
+        normed_BTD = layers.rms_norm(x_BTD, self.input_norm_D[...], config.rms_norm_eps)
         # One matmul for both streams reads the weights once.
-        rows_BTD = jnp.concatenate([context_BTD, normed_BTD], 1)
-        key_BTKH, value_BTKH = self.key_value(rows_BTD, jnp.concatenate([context_slot_BT, position_BT], 1))
-        query_BTKGH = self.query(normed_BTD, position_BT)
+        rows_BUD = jnp.concatenate([normed_BTD, context_BTD], 1)
+        position_BU = jnp.concatenate([position_BT, context_slot_BT], 1)
         if self.window is None:
             # what the target rejected would lie where the block does
             kept_BT = jnp.where(context_slot_BT < length_B[:, None], context_slot_BT, key_BKSH.shape[2])
-            slot_BT = jnp.concatenate([kept_BT, position_BT], 1)
-            key_BKSH, value_BKSH = write(key_BKSH, key_BTKH, slot_BT), write(value_BKSH, value_BTKH, slot_BT)
+            query_BTKGH, key_BKSH, value_BKSH, _ = place(
+                self.project_query(normed_BTD),
+                self.project_key_value(rows_BUD),
+                (self.q_norm_H[...], self.k_norm_H[...]),
+                position_BU,
+                jnp.concatenate([position_BT, kept_BT], 1),
+                key_BKSH,
+                value_BKSH,
+                G=config.queries_per_kv_head,
+                rope=config.rope,
+                eps=config.rms_norm_eps,
+            )
             mixed_BTKGH = attend(query_BTKGH, key_BKSH, value_BKSH, jnp.broadcast_to(position_BT[:, -1:], position_BT.shape))
         else:
-            key_BKSH = write(key_BKSH, key_BTKH[:, :new], context_slot_BT)
-            value_BKSH = write(value_BKSH, value_BTKH[:, :new], context_slot_BT)
+            key_BUKH, value_BUKH = self.key_value(rows_BUD, position_BU)
+            key_BKSH = write(key_BKSH, key_BUKH[:, block_size:], context_slot_BT)
+            value_BKSH = write(value_BKSH, value_BUKH[:, block_size:], context_slot_BT)
             seen_BTS = visible_context(self.window, length_B, block_size, key_BKSH.shape[2])
-            block_key_BKTH, block_value_BKTH = key_BTKH[:, new:].swapaxes(1, 2), value_BTKH[:, new:].swapaxes(1, 2)
+            block_key_BKTH, block_value_BKTH = (a[:, :block_size].swapaxes(1, 2) for a in (key_BUKH, value_BUKH))
             own_1TT = visible_block(self.window, block_size)
             segments = [(key_BKSH, value_BKSH, seen_BTS), (block_key_BKTH, block_value_BKTH, own_1TT)]
-            mixed_BTKGH = layers.attention(query_BTKGH, segments)
+            mixed_BTKGH = layers.attention(self.query(normed_BTD, position_BT), segments)
         return self.finish(x_BTD, mixed_BTKGH), key_BKSH, value_BKSH
 
 

@@ -32,14 +32,22 @@ def rms_norm(x: Array, weight: Array, eps: float) -> Array:
     return normed.astype(x.dtype) * weight
 
 
-def rotate(x: Array, position_BT: Array, rope: Rope) -> Array:
-    """Rotates the two halves of each head by position · rate, pair by pair. x is [B, T, ..., H]."""
-    rate = jnp.asarray(rope.rates(x.shape[-1]), jnp.float32)
-    angle = position_BT.astype(jnp.float32)[..., None] * rate
-    angle = angle.reshape(*position_BT.shape, *(1,) * (x.ndim - 3), len(rate))
-    cos, sin = jnp.cos(angle) * rope.magnitude, jnp.sin(angle) * rope.magnitude
+def angles(position_BT: Array, rope: Rope, width: int) -> tuple[Array, Array]:
+    """Cosine and sine of position · rate, by pair of a head `width` wide, times the rope's magnitude -> float32 [B, T, H/2] each."""
+    angle_BTH = position_BT.astype(jnp.float32)[..., None] * jnp.asarray(rope.rates(width), jnp.float32)
+    return jnp.cos(angle_BTH) * rope.magnitude, jnp.sin(angle_BTH) * rope.magnitude
+
+
+def turn(x: Array, cos_BTH: Array, sin_BTH: Array) -> Array:
+    """Turns the two halves of each head by its angles, pair by pair. x is [B, T, ..., H]."""
+    cos, sin = (a.reshape(*a.shape[:2], *(1,) * (x.ndim - 3), a.shape[-1]) for a in (cos_BTH, sin_BTH))
     low, high = jnp.split(x.astype(jnp.float32), 2, -1)
     return jnp.concatenate([low * cos - high * sin, high * cos + low * sin], -1).astype(x.dtype)
+
+
+def rotate(x: Array, position_BT: Array, rope: Rope) -> Array:
+    """Turns the heads of x, [B, T, ..., H], to their positions."""
+    return turn(x, *angles(position_BT, rope, x.shape[-1]))
 
 
 def attention(query_BTKGH: Array, segments: list[tuple[Array, Array, Array | None]]) -> Array:

@@ -10,9 +10,10 @@ from flax import nnx
 from jax import Array
 
 from domino_jax import layers
-from domino_jax.cache import KVCache, write
+from domino_jax.cache import KVCache
 from domino_jax.cached_attention import attend
 from domino_jax.config import TargetConfig
+from domino_jax.placing import place
 
 
 class Embedder(nnx.Module):
@@ -66,22 +67,17 @@ class TargetLayer(nnx.Module):
         qkv_BTKXH = jnp.einsum("BTD,DKXH->BTKXH", normed_BTD, self.qkv_DKXH[...])
         if config.qkv_bias:
             qkv_BTKXH += self.qkv_bias_KXH[...]
-        query_BTKGH, key_BTKH = qkv_BTKXH[..., :G, :], qkv_BTKXH[..., G, :]
-        if config.qk_norm:
-            query_BTKGH = layers.rms_norm(query_BTKGH, self.q_norm_H[...], eps)
-            key_BTKH = layers.rms_norm(key_BTKH, self.k_norm_H[...], eps)
-        key_BKSH = write(key_BKSH, layers.rotate(key_BTKH, position_BT, config.rope), slot_BT)
-        # Zero times NaN is NaN: a value that is not finite would reach every row of the block through its mask. It is kept from the
-        # others and marks its own position, where it counts if the token is accepted: no proposal can spoil a position before it.
-        value_BTKH = qkv_BTKXH[..., G + 1, :]
-        finite_BT11 = jnp.isfinite(value_BTKH).all((-2, -1), keepdims=True)
-        value_BKSH = write(value_BKSH, jnp.where(finite_BT11, value_BTKH, 0), slot_BT)
-        query_BTKGH = layers.rotate(query_BTKGH, position_BT, config.rope)
+        norms = (self.q_norm_H[...], self.k_norm_H[...]) if config.qk_norm else None
+        # A value that is not finite is kept from other positions and marks its own, where it counts if the token is accepted: no
+        # proposal can spoil a position before it.
+        query_BTKGH, key_BKSH, value_BKSH, finite_BT = place(
+            qkv_BTKXH, qkv_BTKXH, norms, position_BT, slot_BT, key_BKSH, value_BKSH, G=G, rope=config.rope, eps=eps
+        )
         mixed_BTKGH = attend(query_BTKGH, key_BKSH, value_BKSH, slot_BT)
         x_BTD = x_BTD + layers.merge_heads(mixed_BTKGH, self.out_KGHD[...])
         if config.out_bias:
             x_BTD += self.out_bias_D[...]
-        x_BTD = jnp.where(finite_BT11[..., 0], x_BTD, jnp.nan)
+        x_BTD = jnp.where(finite_BT[..., None], x_BTD, jnp.nan)
         normed_BTD = layers.rms_norm(x_BTD, self.post_norm_D[...], eps)
         return x_BTD + layers.swiglu(normed_BTD, self.gate_up_D2F[...], self.down_FD[...]), key_BKSH, value_BKSH
 
