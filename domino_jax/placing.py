@@ -20,7 +20,7 @@ Placed = tuple[Array, Array, Array, Array]
 
 
 def place(
-    query_BTXH: Array,
+    query_BTKXH: Array,
     kv_BUKYH: Array,
     norms: tuple[Array, Array] | None,
     position_BU: Array,
@@ -39,7 +39,7 @@ def place(
     every query through its mask, so zeros are written in its place. A slot at or past the capacity is dropped.
     """
     cos_BUH, sin_BUH = layers.angles(position_BU, rope, kv_BUKYH.shape[-1])
-    arguments = query_BTXH, kv_BUKYH, norms, cos_BUH, sin_BUH, slot_BU, key_BKSH, value_BKSH
+    arguments = query_BTKXH, kv_BUKYH, norms, cos_BUH, sin_BUH, slot_BU, key_BKSH, value_BKSH
     if not has_kernel(kv_BUKYH):
         return by_xla(*arguments, G=G, eps=eps)
     return lax.platform_dependent(*arguments, cuda=partial(by_kernel, G=G, eps=eps), default=partial(by_xla, G=G, eps=eps))
