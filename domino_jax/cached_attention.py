@@ -47,15 +47,12 @@ def over_all_slots(query_BTKGH: Array, key_BKSH: Array, value_BKSH: Array, last_
 
 @partial(jax.jit, static_argnames="interpret")  # traced and lowered once for all layers
 def over_used_slots(query_BTKGH: Array, key_BKSH: Array, value_BKSH: Array, last_BT: Array, interpret: bool = False) -> Array:
-    B, T, K, G, H = query_BTKGH.shape
+    B, _, K, _, _ = query_BTKGH.shape
     slots = key_BKSH.shape[2]
     tiles_B = jnp.minimum(last_BT[:, -1], slots - 1) // TILE + 1
-    call = _call(splits_of(B * K, slots), query_BTKGH.shape, slots, interpret)
-    mixed_BKZMH, top_BKZM, sum_BKZM = call(tiles_B, last_BT, query_BTKGH, key_BKSH, value_BKSH)
-    weight_BKZM = jnp.exp2(top_BKZM - top_BKZM.max(2, keepdims=True))
-    mixed_BKMH = (mixed_BKZMH * weight_BKZM[..., None]).sum(2) / (sum_BKZM * weight_BKZM).sum(2)[..., None]
-    mixed_BKMH = mixed_BKMH[:, :, : T * G].astype(query_BTKGH.dtype)
-    return mixed_BKMH.reshape(B, K, T, G, H).transpose(0, 2, 1, 3, 4)
+    splits = splits_of(B * K, slots)
+    sums = _sums(splits, query_BTKGH.shape, slots, interpret)(tiles_B, last_BT, query_BTKGH, key_BKSH, value_BKSH)
+    return _joined(splits, query_BTKGH, interpret)(*sums)
 
 
 def splits_of(heads: int, slots: int) -> int:
@@ -64,7 +61,7 @@ def splits_of(heads: int, slots: int) -> int:
     return 1 << (wanted.bit_length() - 1)
 
 
-def _call(splits: int, shape: tuple[int, ...], slots: int, interpret: bool):
+def _sums(splits: int, shape: tuple[int, ...], slots: int, interpret: bool):
     """The kernel for queries of this shape, M to a tile -> its sums by split Z: values, largest score, weights (float32, base 2)."""
     B, T, K, G, H = shape
     M = max(SMALLEST, 1 << (T * G - 1).bit_length())
@@ -72,7 +69,7 @@ def _call(splits: int, shape: tuple[int, ...], slots: int, interpret: bool):
     cached = pl.BlockSpec((None, None, slots, H), lambda b, k, z: (b, k, 0, 0))
     sums = pl.BlockSpec((None, None, None, M), lambda b, k, z: (b, k, z, 0))
     return pl.pallas_call(
-        partial(_kernel, splits=splits),
+        partial(_sums_kernel, splits=splits),
         grid=(B, K, splits),
         in_specs=[pl.BlockSpec((1,), lambda b, k, z: (b,)), pl.BlockSpec((None, T), lambda b, k, z: (b, 0)), queries, cached, cached],
         out_specs=[pl.BlockSpec((None, None, None, M, H), lambda b, k, z: (b, k, z, 0, 0)), sums, sums],
@@ -83,7 +80,7 @@ def _call(splits: int, shape: tuple[int, ...], slots: int, interpret: bool):
     )
 
 
-def _kernel(tiles_ref, last_ref, query_ref, key_ref, value_ref, mixed_ref, top_ref, sum_ref, *, splits: int):
+def _sums_kernel(tiles_ref, last_ref, query_ref, key_ref, value_ref, mixed_ref, top_ref, sum_ref, *, splits: int):
     """One row, kv head and split: an online softmax over its tiles of slots."""
     split, (T, G, _), (M, H) = pl.program_id(2), query_ref.shape, mixed_ref.shape
     query_M = jnp.minimum(lax.iota(jnp.int32, M), T * G - 1)  # the tile is filled up with the last query
@@ -105,6 +102,30 @@ def _kernel(tiles_ref, last_ref, query_ref, key_ref, value_ref, mixed_ref, top_r
     nothing = jnp.zeros((M, H), jnp.float32), jnp.full((M,), MASKED, jnp.float32), jnp.zeros((M,), jnp.float32)
     turns = lax.div(tiles_ref[0] - split + (splits - 1), splits)
     mixed_ref[...], top_ref[...], sum_ref[...] = lax.fori_loop(0, turns, take, nothing)
+
+
+def _joined(splits: int, query_BTKGH: Array, interpret: bool):
+    """The kernel that puts the splits of such queries together, a program each -> what they found, [B, T, K, G, H]."""
+    B, T, K, G, H = query_BTKGH.shape
+    sums = pl.BlockSpec((None, None, splits, None), lambda b, k, m: (b, k, 0, m))
+    return pl.pallas_call(
+        _joining_kernel,
+        grid=(B, K, T * G),
+        in_specs=[pl.BlockSpec((None, None, splits, None, H), lambda b, k, m: (b, k, 0, m, 0)), sums, sums],
+        out_specs=pl.BlockSpec((None, None, None, None, H), lambda b, k, m: (b, lax.div(m, G), k, lax.rem(m, G), 0)),
+        out_shape=jax.ShapeDtypeStruct(query_BTKGH.shape, query_BTKGH.dtype),
+        compiler_params=triton.CompilerParams(num_warps=1),
+        interpret=interpret,
+        name="joined_splits",
+    )
+
+
+def _joining_kernel(mixed_ref, top_ref, sum_ref, joined_ref):
+    """One query: its splits, each weighed by how far its largest score lies below the largest of all."""
+    top_Z = top_ref[...]
+    weight_Z = jnp.exp2(top_Z - top_Z.max())
+    mixed_H = (mixed_ref[...] * weight_Z[:, None]).sum(0) / (sum_ref[...] * weight_Z).sum()
+    joined_ref[...] = mixed_H.astype(joined_ref.dtype)
 
 
 def _product(a: Array, b: Array, axis: int) -> Array:
