@@ -6,7 +6,7 @@
     feedback   the GRU's input from a table, embed · W_ih for every token; the projector's hidden half before the loop
     pool       a candidate pool in place of the whole vocabulary
 
-The package's own rollout is the last, with the table left out where memory is dearer than the time it saves.
+The package's own rollout is the last, with the walk in kernels of its own on a GPU, and without the table on a CPU.
 """
 
 import jax
@@ -18,11 +18,6 @@ from domino_jax.domino import DominoHead
 from domino_jax.pool import select_pool
 
 RUNGS = ("inside", "one matmul", "compiled", "feedback", "pool")
-
-
-def input_table(head: DominoHead, embed_VD: Array) -> Array:
-    """What each token gives the GRU -> [V, 3, R]."""
-    return jnp.einsum("VD,ARD->VAR", embed_VD, head.input_3RD[...])
 
 
 def plain(head: DominoHead, embed_VD: Array, head_VD: Array, hidden_BPD: Array, verified_B: Array, one_matmul: bool) -> Array:

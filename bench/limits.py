@@ -7,7 +7,8 @@ import jax.numpy as jnp
 
 from bench.timing import Variant, interleaved
 from domino_jax import memory
-from domino_jax.config import DecoderConfig, DraftConfig, TargetConfig
+from domino_jax.config import DecoderConfig, TargetConfig
+from domino_jax.drafter import BlockDrafter
 from domino_jax.engine import Engine
 
 
@@ -70,7 +71,7 @@ def works(engine: Engine, case: Case) -> dict[str, Work]:
     head = target.vocab_size * target.hidden_size
     block = work(parameters(drafter.backbone), drafter.config.block_size, drafter.config)
     base = work(head, engine.num_proposals)
-    rollout = base + work(parameters(drafter.head) - pooled_away(drafter.config, drafter.pool_size), engine.num_proposals)
+    rollout = base + work(parameters(drafter.head) - left_unread(drafter), engine.num_proposals)
     return {
         "block pass": block,
         "base logits": base,
@@ -90,6 +91,10 @@ def weights_read(module: object, config: TargetConfig) -> int:
     return parameters(module) - (not config.tie_word_embeddings) * config.vocab_size * config.hidden_size
 
 
-def pooled_away(draft: DraftConfig, pool: int) -> int:
-    """Projector rows that the candidate pool leaves unread."""
-    return (draft.draft_vocab_size - pool) * draft.domino.emb_dim if draft.domino and 0 < pool < draft.draft_vocab_size else 0
+def left_unread(drafter: BlockDrafter) -> int:
+    """Parameters of the head that a rollout does not read: the projector's rows of what is not in the pool, and what is in a table."""
+    draft, pool = drafter.config, drafter.pool_size
+    if draft.domino is None:
+        return 0
+    pooled_away = (draft.draft_vocab_size - pool) * draft.domino.emb_dim if 0 < pool < draft.draft_vocab_size else 0
+    return pooled_away + (drafter.table_V3R is not None) * drafter.head.input_3RD.size

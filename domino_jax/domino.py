@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array, lax
 
-from domino_jax import layers
+from domino_jax import layers, pool_walk
 from domino_jax.config import DraftConfig
 from domino_jax.pool import select_pool
 from domino_jax.sampling import SamplingState, draw, perturbed
@@ -45,10 +45,17 @@ class DominoHead(nnx.Module):
         self.bias1_E = nnx.Param(jnp.zeros(E, dtype)) if config.domino.bias else None
         self.bias2_V = nnx.Param(jnp.zeros(V, dtype)) if config.domino.bias else None
 
+    def gru_input(self, token_XD: Array) -> Array:
+        """What embedded tokens give the GRU -> float32 [X, 3, R]."""
+        return jnp.einsum("XD,ARD->XAR", token_XD, self.input_3RD[...], preferred_element_type=jnp.float32)
+
+    def input_table(self, embed_VD: Array) -> Array:
+        """The same of every token, in the dtype of the weights -> [V, 3, R]."""
+        return jnp.einsum("VD,ARD->VAR", embed_VD, self.input_3RD[...], precision="highest")
+
     def read(self, token_BD: Array, state_BR: Array) -> Array:
         """The GRU state after one more (embedded) token, float32."""
-        input_B3R = jnp.einsum("BD,ARD->BAR", token_BD, self.input_3RD[...], preferred_element_type=jnp.float32)
-        return layers.gru_cell(input_B3R, state_BR, self.recurrent_3RR[...])
+        return layers.gru_cell(self.gru_input(token_BD), state_BR, self.recurrent_3RR[...])
 
 
 def rollout(
@@ -62,17 +69,19 @@ def rollout(
     sampling: SamplingState | None = None,
     noise_BPV: Array | None = None,
     named=lambda choice: choice,
+    table_V3R: Array | None = None,
 ) -> Array:
     """The proposals of one block -> int32 [B, P]. `embed` maps token ids to embeddings; `prefix` proposals are uncorrected.
 
-    `pool_size` 0, or the vocabulary or more, corrects over the whole vocabulary. With `sampling` tokens are drawn, with the
-    noise of their positions, instead of the largest taken. Where V are a drafter's own tokens, `named` turns them into ids.
+    `table_V3R`, where there is one, has what every token gives the GRU, and is read in place of embeddings. `pool_size` 0, or the
+    vocabulary or more, corrects over the whole vocabulary. With `sampling` tokens are drawn, with the noise of their positions, instead
+    of the largest taken. Where V are a drafter's own tokens, `named` turns them into ids.
     """
     P, V = base_BPV.shape[1:]
     prefix_BP = named(draw(base_BPV[:, :prefix], None if noise_BPV is None else noise_BPV[:, :prefix], sampling))
     if prefix >= P:
         return prefix_BP
-    walk = Walk(head, embed, base_BPV, hidden_BPD, sampling, noise_BPV, named)
+    walk = Walk(head, embed, base_BPV, hidden_BPD, sampling, noise_BPV, named, table_V3R)
     carry = walk.prime(verified_B, prefix_BP)
     if not 0 < pool_size < V:
         return jnp.concatenate([prefix_BP, walk.over_vocabulary(carry, prefix, P)[1]], 1)
@@ -85,7 +94,7 @@ def rollout(
         with jax.named_scope("pool"):
             score_BPV = perturbed(base_BPV, noise_BPV, sampling)
             pool_BC = select_pool(score_BPV[:, start:].max(1), pool_size)
-        tokens.append(walk.over_pool(carry, start, P, pool_BC)[1])
+        tokens.append(walk.over_pool(carry, start, P, pool_BC))
     return jnp.concatenate(tokens, 1)
 
 
@@ -101,20 +110,28 @@ class Walk:
         sampling: SamplingState | None,
         noise_BPV: Array | None,
         named=lambda choice: choice,
+        table_V3R: Array | None = None,
     ):
         w1_hidden_ED, self.w1_state_ER = jnp.split(head.w1_EX[...], [hidden_BPD.shape[-1]], 1)
         self.head, self.embed, self.base_BPV, self.sampling, self.noise_BPV = head, embed, base_BPV, sampling, noise_BPV
-        self.named = named
+        self.named, self.table_V3R = named, table_V3R
         # z's part of W1 for all positions at once. Float32 from here on: correction sums are never rounded to the model's dtype.
         self.hidden_BPE = jnp.einsum("BPD,ED->BPE", hidden_BPD, w1_hidden_ED, preferred_element_type=jnp.float32)
         if head.bias1_E is not None:
             self.hidden_BPE += head.bias1_E[...]
 
+    def read(self, token_B: Array, state_BR: Array) -> Array:
+        """The GRU state after one more token, float32."""
+        if self.table_V3R is None:
+            return self.head.read(self.embed(token_B), state_BR)
+        given_B3R = jnp.take(self.table_V3R, token_B, axis=0, mode="clip").astype(jnp.float32)
+        return layers.gru_cell(given_B3R, state_BR, self.head.recurrent_3RR[...])
+
     def prime(self, verified_B: Array, prefix_BP: Array) -> tuple[Array, Array]:
         state_BR = jnp.zeros((verified_B.shape[0], self.w1_state_ER.shape[1]), jnp.float32)
         token_B = verified_B
         for next_B in prefix_BP.T:
-            state_BR, token_B = self.head.read(self.embed(token_B), state_BR), next_B
+            state_BR, token_B = self.read(token_B, state_BR), next_B
         return state_BR, token_B
 
     def inner(self, state_BR: Array, hidden_BE: Array) -> Array:
@@ -133,24 +150,39 @@ class Walk:
         noise_BPV = None if self.noise_BPV is None else self.noise_BPV[:, start:stop]
         return self._scan(carry, start, stop, self.base_BPV[:, start:stop], noise_BPV, correct)
 
-    def over_pool(self, carry: tuple[Array, Array], start: int, stop: int, pool_BC: Array) -> tuple[tuple[Array, Array], Array]:
-        """The same, choosing among each row's pool. Its ids ascend, so a tie goes to the lowest."""
-        w2_BCE, bias2_BC = self.head.w2_VE[...][pool_BC], 0 if self.head.bias2_V is None else self.head.bias2_V[...][pool_BC]
-
-        def correct(inner_BE):
-            return jnp.einsum("BE,BCE->BC", inner_BE, w2_BCE, preferred_element_type=jnp.float32) + bias2_BC
+    def over_pool(self, carry: tuple[Array, Array], start: int, stop: int, pool_BC: Array) -> Array:
+        """The same, choosing among each row's pool -> int32 [B, stop - start]. Its ids ascend, so a tie goes to the lowest."""
+        bias2_BC = 0 if self.head.bias2_V is None else self.head.bias2_V[...][pool_BC]
 
         def of_pool(a_BPV):
             return None if a_BPV is None else jnp.take_along_axis(a_BPV[:, start:stop], pool_BC[:, None], -1)
 
-        return self._scan(carry, start, stop, of_pool(self.base_BPV), of_pool(self.noise_BPV), correct, pool_BC)
+        def by_xla(carry, base_BPC):
+            w2_BCE = self.head.w2_VE[...][pool_BC]
+
+            def correct(inner_BE):
+                return jnp.einsum("BE,BCE->BC", inner_BE, w2_BCE, preferred_element_type=jnp.float32) + bias2_BC
+
+            return self._scan(carry, start, stop, base_BPC, of_pool(self.noise_BPV), correct, pool_BC)[1]
+
+        def by_kernels(carry, base_BPC):
+            if self.head.bias2_V is not None:
+                base_BPC = base_BPC.astype(jnp.float32) + bias2_BC[:, None]
+            weights = self.table_V3R, self.head.recurrent_3RR[...], self.head.w1_EX[...], self.head.w2_VE[...]
+            return pool_walk.walk(*weights, *carry, self.hidden_BPE[:, start:stop], base_BPC, pool_BC, self.named(pool_BC))
+
+        base_BPC = of_pool(self.base_BPV)
+        if self.sampling is not None or not pool_walk.has_kernels(self.table_V3R, self.head.w1_EX):
+            return by_xla(carry, base_BPC)
+        with jax.named_scope("walk"):
+            return lax.platform_dependent(carry, base_BPC, cuda=by_kernels, default=by_xla)
 
     def _scan(self, carry, start: int, stop: int, base_BPC: Array, noise_BPC: Array | None, correct, pool_BC: Array | None = None):
         """The feedback: read the newest token, correct the next position's logits, choose. `pool_BC` turns a choice into one of the V."""
 
         def step(carry, at):
             (state_BR, token_B), (base_BC, hidden_BE, noise_BC) = carry, at
-            state_BR = self.head.read(self.embed(token_B), state_BR)
+            state_BR = self.read(token_B, state_BR)
             logits_BC = base_BC.astype(jnp.float32) + correct(self.inner(state_BR, hidden_BE))
             token_B = draw(logits_BC[:, None], None if noise_BC is None else noise_BC[:, None], self.sampling)[:, 0]
             if pool_BC is not None:

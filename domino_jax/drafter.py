@@ -72,6 +72,16 @@ class BlockDrafter(nnx.Module):
         self.backbone = DFlash(config, dtype, rngs=rngs)
         self.head = DominoHead(config, dtype, rngs=rngs) if config.domino else None
         self.vocabulary = Vocabulary(config, dtype, rngs=rngs)
+        self.table_V3R = nnx.data(None)  # see `with_table`
+
+    def with_table(self, embedder: Embedder) -> "BlockDrafter":
+        """The same, with what each of the target's tokens gives the GRU looked up: 3VR numbers more memory, a matmul a step less."""
+        if self.head is None or self.table_V3R is not None:
+            return self
+        embed_VD = (embedder if self.vocabulary.embed_VD is None else self.vocabulary).embed_VD
+        tabled = jax.tree.map(lambda leaf: leaf, self)
+        tabled.table_V3R = nnx.Param(jax.jit(DominoHead.input_table)(self.head, embed_VD[...]))
+        return tabled
 
     def allocate(self, batch: int, capacity: int, dtype: jnp.dtype) -> KVCache:
         return cache.allocate(self.config, batch, capacity, dtype)
@@ -112,7 +122,7 @@ class BlockDrafter(nnx.Module):
 
         prefix, pool = self.config.domino.pure_draft_prefix_len, self.pool_size
         walked = (embed, base_BPU, hidden_BPD, verified_B, prefix, pool, sampling, noise_BPU, vocabulary.named)
-        return domino.rollout(self.head, *walked)
+        return domino.rollout(self.head, *walked, table_V3R=None if self.table_V3R is None else self.table_V3R[...])
 
 
 class ScriptedDrafter(nnx.Module):

@@ -49,6 +49,12 @@ class Engine:
     executables: dict[tuple, Executable] = field(default_factory=dict, repr=False)
     early: Early | None = field(default=None, repr=False)  # what is still being compiled for the first run
 
+    def __post_init__(self):
+        if isinstance(self.drafter, BlockDrafter) and jax.default_backend() != "cpu":  # whose memory is the dearer, and time to start
+            has_weights = isinstance(jax.tree.leaves(self.target)[0], jax.Array)
+            with_table = BlockDrafter.with_table if has_weights else functools.partial(jax.eval_shape, BlockDrafter.with_table)
+            self.drafter = with_table(self.drafter, self.target.embedder)
+
     @classmethod
     def random(
         cls,
@@ -82,7 +88,7 @@ class Engine:
     @property
     def models(self) -> Models:
         draft_config = getattr(self.drafter, "config", None)
-        weights = sum(leaf.nbytes for leaf in jax.tree.leaves((self.target, self.drafter)))
+        weights = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves((self.target, self.drafter)))
         return Models(self.target.config, draft_config, self.num_proposals, self.stop_ids, self.text is not None, self.dtype, weights)
 
     def prompt(self, prompt: Prompt | str | Sequence[int], thinking: bool = False) -> Prompt:
@@ -222,10 +228,7 @@ class Pair:
 
     @functools.cached_property
     def models(self) -> Models:
-        configs = self.target.config, self.draft and self.draft.config
-        modules = [checkpoint.abstract(config, self.dtype) for config in configs if config]
-        weights = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(modules))
-        return Models(*configs, self.num_proposals, self.stop_ids, self.text is not None, self.dtype, weights)
+        return self.in_shapes.models
 
     def with_proposals(self, count: int, note: str) -> "Pair":
         """The same with so many proposals a round, no more than the block has, and a note that says why."""

@@ -23,7 +23,7 @@ def inputs() -> rollout.Inputs:
 def test_every_implementation_proposes_the_same(pool_size, inputs):
     ours = np.asarray(jax.jit(rollout.ours(pool_size))(*inputs.arrays))
     assert np.array_equal(torch_baseline.Rollout(*inputs.arrays, pool_size)().numpy(), ours)
-    table = ladder.input_table(inputs.head, inputs.embed_VD)
+    table = inputs.head.input_table(inputs.embed_VD)
     assert np.array_equal(ladder.feedback(inputs.head, table, *inputs.arrays[2:], pool_size), ours)
     if pool_size != 40:
         assert np.array_equal(ladder.plain(*inputs.arrays, one_matmul=True), ours)
