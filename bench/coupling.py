@@ -146,7 +146,7 @@ def rollout(drafter: BlockDrafter, embedder: Embedder, hidden_BPD: Array, verifi
     walk = Walk(drafter.head, embedder.encode, base_BPV, hidden_BPD, None, None)
     pool_BV = jnp.ones((B, V), bool)
     if 0 < drafter.pool_size < V and free < P:
-        pool_BC = select_pool(base_BPV[:, free:].max(1), drafter.pool_size)
+        pool_BC = select_pool(base_BPV, drafter.pool_size, free)
         pool_BV = jnp.zeros((B, V), bool).at[jnp.arange(B)[:, None], pool_BC].set(True)
 
     def step(carry, at):

@@ -15,7 +15,7 @@ from jax import Array, lax
 
 from domino_jax import layers
 from domino_jax.domino import DominoHead
-from domino_jax.pool import select_pool
+from domino_jax.pool import by_search
 
 RUNGS = ("inside", "one matmul", "compiled", "feedback", "pool")
 
@@ -50,7 +50,7 @@ def feedback(head: DominoHead, table_V3R: Array, head_VD: Array, hidden_BPD: Arr
     state_BR = layers.gru_cell(table_V3R[verified_B].astype(jnp.float32), state_BR, head.recurrent_3RR[...])
     w2, pool_BC, choices_BPC = head.w2_VE[...], None, base_BPV[:, 1:]
     if 0 < pool_size < len(head_VD):
-        pool_BC = select_pool(base_BPV[:, 1:].max(1), pool_size)
+        pool_BC = by_search(base_BPV, pool_size, 1)
         w2, choices_BPC = w2[pool_BC], jnp.take_along_axis(choices_BPC, pool_BC[:, None], -1)
 
     def step(carry, at):

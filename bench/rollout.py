@@ -31,7 +31,7 @@ from domino_jax.config import DraftConfig
 from domino_jax.domino import DominoHead
 from domino_jax.engine import DTYPES, resolve_dtype
 from domino_jax.errors import InputError
-from domino_jax.pool import select_pool
+from domino_jax.pool import by_search
 
 SHAPES = {
     "8b": dict(hidden_size=4096, vocab_size=151936, gru_hidden_dim=1024, emb_dim=256, block_size=16),
@@ -137,7 +137,7 @@ def steps_below_best(inputs: tuple, proposals_BP: Array, pool_size: int) -> Arra
     logits_BPV = jnp.stack(logits, 1)
     if 0 < pool_size < base_BPV.shape[-1]:  # scored as the implementations score it, in the dtype of the weights
         scored_BPV = jnp.einsum("BPD,VD->BPV", inputs[3], inputs[2])
-        pool_BC = select_pool(scored_BPV[:, 1:].max(1), pool_size)
+        pool_BC = by_search(scored_BPV, pool_size, 1)
         rows_B1 = jnp.arange(len(pool_BC))[:, None]
         outside_BV = jnp.ones(base_BPV.shape[::2], bool).at[rows_B1, pool_BC].set(False)
         outside_BV = outside_BV.at[rows_B1, proposals_BP].set(False)  # another may break a tie at the pool's edge otherwise

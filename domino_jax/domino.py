@@ -93,7 +93,7 @@ def rollout(
     if start < P:
         with jax.named_scope("pool"):
             score_BPV = perturbed(base_BPV, noise_BPV, sampling)
-            pool_BC = select_pool(score_BPV[:, start:].max(1), pool_size)
+            pool_BC = select_pool(score_BPV, pool_size, start)
         tokens.append(walk.over_pool(carry, start, P, pool_BC))
     return jnp.concatenate(tokens, 1)
 

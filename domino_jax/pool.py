@@ -5,20 +5,29 @@ The score of a token is the largest base logit it has at any of the positions, s
 alone. Verification never sees it.
 """
 
-import jax.numpy as jnp
-from jax import Array
+from functools import partial
 
+import jax.numpy as jnp
+from jax import Array, lax
+
+from domino_jax import pool_selection
 from domino_jax.order import kth_largest, ordered_bits
 
 BLOCK = 256  # tokens counted together when the chosen ids are packed
 
 
-def select_pool(score_BV: Array, size: int) -> Array:
+def select_pool(score_BPV: Array, size: int, start: int = 0) -> Array:
     """The ids of the `size` largest scores of each row, ascending -> int32 [B, C]. Ties go to the lowest id.
 
-    Exact, without a sort: a binary search over the bit patterns finds the `size`-th largest score, one count a bit.
+    A token's score is the largest it has at any position from `start` on. Exact, without a sort.
     """
-    key_BV = ordered_bits(score_BV)
+    ways = dict(cuda=partial(pool_selection.select, size=size, start=start), default=partial(by_search, size=size, start=start))
+    return lax.platform_dependent(score_BPV, **ways) if score_BPV.dtype.itemsize == 2 else ways["default"](score_BPV)
+
+
+def by_search(score_BPV: Array, size: int, start: int = 0) -> Array:
+    """A binary search over the bit patterns finds the `size`-th largest score, one count a bit."""
+    key_BV = ordered_bits(score_BPV[:, start:].max(1))
     threshold_B1 = kth_largest(key_BV, size)
     above_BV, equal_BV = key_BV > threshold_B1, key_BV == threshold_B1
     spare_B1 = size - above_BV.sum(-1, keepdims=True, dtype=jnp.int32)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from domino_jax.order import kth_by_digits, ordered_bits
 from domino_jax.pool import select_pool
 
-SELECT = jax.jit(select_pool, static_argnums=1)
+SELECT = jax.jit(lambda score_BV, size: select_pool(score_BV[:, None], size), static_argnums=1)
 
 
 def by_sorting(score_BV: np.ndarray, size: int) -> np.ndarray:
@@ -49,3 +49,10 @@ def test_a_threshold_is_the_same_however_many_bits_a_pass_finds(bits, dtype):
 
 def test_all_equal():
     assert np.array_equal(SELECT(jnp.zeros((2, 600)), 5), [[0, 1, 2, 3, 4]] * 2)
+
+
+def test_the_largest_at_any_position_from_a_first_one_on():
+    score = jax.random.normal(jax.random.key(1), (2, 5, 300))
+    for start in (0, 2, 4):
+        expected = by_sorting(np.asarray(score[:, start:].max(1)), 20)
+        assert np.array_equal(select_pool(score, 20, start), expected)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from domino_jax import domino, pool_walk
+from domino_jax import domino, pool_selection, pool_walk
 from domino_jax.config import DraftConfig
 from domino_jax.domino import DominoHead
 from domino_jax.pool_walk import splits_of
+from domino_jax.sampling import Sampling, SamplingState
 
 V, D, R, E = 700, 64, 256, 32
 
@@ -52,8 +53,9 @@ def as_on_a_gpu(monkeypatch):
         calls.append(arguments)
         return original(*arguments, interpret=True)
 
-    original = pool_walk.walk
+    original, select = pool_walk.walk, pool_selection.select
     monkeypatch.setattr(pool_walk, "walk", walk)
+    monkeypatch.setattr(pool_selection, "select", partial(select, interpret=True))
     monkeypatch.setattr(jax.lax, "platform_dependent", lambda *arguments, **ways: ways.get("cuda", ways["default"])(*arguments))
     return calls
 
@@ -116,12 +118,15 @@ def test_ids_of_a_vocabulary_of_its_own(as_on_a_gpu):
         (True, jnp.float16, False, True),
         (False, jnp.bfloat16, False, False),
         (True, jnp.float32, False, False),
+        (True, jnp.bfloat16, True, False),
     ],
 )
 def test_on_cuda_alone_and_where_there_is_a_table_of_16_bits(table, dtype, sampled, kernels):
     head, arrays = head_of(dtype=dtype), inputs(2, 4, dtype)
-    traced = jax.jit(partial(proposals, head, table=table), static_argnums=(4, 5)).trace(*arrays, 1, 96)
-    assert ("xla.gpu.triton" in traced.lower(lowering_platforms=("cuda",)).as_text()) == kernels
+    drawn = dict(sampling=SamplingState.of([Sampling(1.0)] * 2), noise_BPV=jnp.zeros((2, 4, V))) if sampled else {}
+    traced = jax.jit(partial(proposals, head, table=table, **drawn), static_argnums=(4, 5)).trace(*arrays, 1, 96)
+    lowered = traced.lower(lowering_platforms=("cuda",)).as_text()
+    assert ('name = "read"' in lowered) == ('name = "correct"' in lowered) == kernels
     for platform in ("cpu", "tpu"):
         assert "custom_call" not in traced.lower(lowering_platforms=(platform,)).as_text()
 
