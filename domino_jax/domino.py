@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array, lax
 
-from domino_jax import layers, pool_walk
+from domino_jax import layers
 from domino_jax.config import DraftConfig
 from domino_jax.pool import select_pool
 from domino_jax.sampling import SamplingState, draw, perturbed
@@ -94,7 +94,7 @@ def rollout(
         with jax.named_scope("pool"):
             score_BPV = perturbed(base_BPV, noise_BPV, sampling)
             pool_BC = select_pool(score_BPV, pool_size, start)
-        tokens.append(walk.over_pool(carry, start, P, pool_BC))
+        tokens.append(walk.over_pool(carry, start, P, pool_BC)[1])
     return jnp.concatenate(tokens, 1)
 
 
@@ -150,32 +150,17 @@ class Walk:
         noise_BPV = None if self.noise_BPV is None else self.noise_BPV[:, start:stop]
         return self._scan(carry, start, stop, self.base_BPV[:, start:stop], noise_BPV, correct)
 
-    def over_pool(self, carry: tuple[Array, Array], start: int, stop: int, pool_BC: Array) -> Array:
-        """The same, choosing among each row's pool -> int32 [B, stop - start]. Its ids ascend, so a tie goes to the lowest."""
-        bias2_BC = 0 if self.head.bias2_V is None else self.head.bias2_V[...][pool_BC]
+    def over_pool(self, carry: tuple[Array, Array], start: int, stop: int, pool_BC: Array) -> tuple[tuple[Array, Array], Array]:
+        """The same, choosing among each row's pool. Its ids ascend, so a tie goes to the lowest."""
+        w2_BCE, bias2_BC = self.head.w2_VE[...][pool_BC], 0 if self.head.bias2_V is None else self.head.bias2_V[...][pool_BC]
+
+        def correct(inner_BE):
+            return jnp.einsum("BE,BCE->BC", inner_BE, w2_BCE, preferred_element_type=jnp.float32) + bias2_BC
 
         def of_pool(a_BPV):
             return None if a_BPV is None else jnp.take_along_axis(a_BPV[:, start:stop], pool_BC[:, None], -1)
 
-        def by_xla(carry, base_BPC):
-            w2_BCE = self.head.w2_VE[...][pool_BC]
-
-            def correct(inner_BE):
-                return jnp.einsum("BE,BCE->BC", inner_BE, w2_BCE, preferred_element_type=jnp.float32) + bias2_BC
-
-            return self._scan(carry, start, stop, base_BPC, of_pool(self.noise_BPV), correct, pool_BC)[1]
-
-        def by_kernels(carry, base_BPC):
-            if self.head.bias2_V is not None:
-                base_BPC = base_BPC.astype(jnp.float32) + bias2_BC[:, None]
-            weights = self.table_V3R, self.head.recurrent_3RR[...], self.head.w1_EX[...], self.head.w2_VE[...]
-            return pool_walk.walk(*weights, *carry, self.hidden_BPE[:, start:stop], base_BPC, pool_BC, self.named(pool_BC))
-
-        base_BPC = of_pool(self.base_BPV)
-        if self.sampling is not None or not pool_walk.has_kernels(self.table_V3R, self.head.w1_EX):
-            return by_xla(carry, base_BPC)
-        with jax.named_scope("walk"):
-            return lax.platform_dependent(carry, base_BPC, cuda=by_kernels, default=by_xla)
+        return self._scan(carry, start, stop, of_pool(self.base_BPV), of_pool(self.noise_BPV), correct, pool_BC)
 
     def _scan(self, carry, start: int, stop: int, base_BPC: Array, noise_BPC: Array | None, correct, pool_BC: Array | None = None):
         """The feedback: read the newest token, correct the next position's logits, choose. `pool_BC` turns a choice into one of the V."""

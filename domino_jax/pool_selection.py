@@ -65,12 +65,10 @@ def select(score_BPV: Array, size: int, start: int = 0, interpret: bool = False)
 def _rank(score_ref, key_ref, count_ref, over_ref, *, start: int, V: int):
     """Keys: bits in the order of the largest score of each token. What lies past the vocabulary is less than any."""
     inside_X = pl.program_id(1) * BLOCK + lax.iota(jnp.int32, BLOCK) < V
-
-    def take(position, top_X):
-        score_X = triton.load(score_ref.at[position], mask=inside_X, other=-jnp.inf)
-        return jnp.maximum(top_X, score_X.astype(jnp.float32))
-
-    top_X = lax.fori_loop(start, score_ref.shape[0], take, jnp.full((BLOCK,), -jnp.inf, jnp.float32))
+    top_X = jnp.full((BLOCK,), -jnp.inf, jnp.float32)
+    for position in range(start, score_ref.shape[0]):  # unrolled: all loads are under way at once
+        score_X = triton.load(score_ref.at[jnp.int32(position)], mask=inside_X, other=-jnp.inf)
+        top_X = jnp.maximum(top_X, score_X.astype(jnp.float32))
     key_X = jnp.where(inside_X, ordered_bits(top_X.astype(score_ref.dtype)), jnp.zeros((), jnp.uint16))
     key_ref[...] = key_X
     _count(key_X, 0, PLACES[0], count_ref, over_ref)
