@@ -81,10 +81,12 @@ class DFlashLayer(nnx.Module):
         query_BTKGH = layers.rms_norm(self.project_query(normed_BTD), self.q_norm_H[...], self.config.rms_norm_eps)
         return layers.rotate(query_BTKGH, position_BT, self.config.rope)
 
-    @property
-    def out_XD(self) -> Array:
-        """The output projection of all heads together."""
-        return self.out_KGHD[...].reshape(-1, self.config.hidden_size)
+    def merge_heads(self, mixed_BTKGH: Array) -> Array:
+        """What attention found, projected onto the residual stream."""
+        return layers.merge_heads(mixed_BTKGH, self.out_KGHD[...])
+
+    def feed_forward(self, normed_BTD: Array) -> Array:
+        return layers.swiglu(normed_BTD, self.gate_up_D2F[...], self.down_FD[...])
 
     def __call__(
         self,
@@ -131,10 +133,9 @@ class DFlashLayer(nnx.Module):
             own_1TT = visible_block(self.window, block_size)
             segments = [(key_BKSH, value_BKSH, seen_BTS), (block_key_BKTH, block_value_BKTH, own_1TT)]
             mixed_BTKGH = layers.attention(self.query(normed_BTD, position_BT), segments)
-        eps, mixed_BTX = config.rms_norm_eps, mixed_BTKGH.reshape(*x_BTD.shape[:2], -1)
-        x_BTD, normed_BTD = add_and_norm(x_BTD, mixed_BTX, self.out_XD, None, None, self.post_norm_D[...], eps)
-        gated_BTF = layers.gated(normed_BTD, self.gate_up_D2F[...])
-        return *add_and_norm(x_BTD, gated_BTF, self.down_FD[...], None, None, next_norm_D, eps), key_BKSH, value_BKSH
+        x_BTD, normed_BTD = add_and_norm(x_BTD, self.merge_heads(mixed_BTKGH), None, self.post_norm_D[...], config.rms_norm_eps)
+        fed_BTD = self.feed_forward(normed_BTD)
+        return *add_and_norm(x_BTD, fed_BTD, None, next_norm_D, config.rms_norm_eps), key_BKSH, value_BKSH
 
 
 class DFlash(nnx.Module):

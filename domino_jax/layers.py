@@ -76,10 +76,18 @@ def attention(query_BTKGH: Array, segments: list[tuple[Array, Array, Array | Non
     return mixed.astype(query_BTKGH.dtype).reshape(B, K, G, T, H).transpose(0, 3, 1, 2, 4)
 
 
-def gated(x_BTD: Array, gate_up_D2F: Array) -> Array:
-    """silu(gate(x)) · up(x)."""
+def merge_heads(mixed_BTKGH: Array, out_KGHD: Array) -> Array:
+    """What the heads found, projected onto the residual stream -> [B, T, D].
+
+    One axis on both sides: einsum would sum over G, H, K in the order of their letters, and XLA transpose the weights in every pass.
+    """
+    return mixed_BTKGH.reshape(*mixed_BTKGH.shape[:2], -1) @ out_KGHD.reshape(-1, out_KGHD.shape[-1])
+
+
+def swiglu(x_BTD: Array, gate_up_D2F: Array, down_FD: Array) -> Array:
+    """down(silu(gate(x)) · up(x))."""
     gate_up = jnp.einsum("BTD,DAF->BTAF", x_BTD, gate_up_D2F)
-    return jax.nn.silu(gate_up[..., 0, :]) * gate_up[..., 1, :]
+    return (jax.nn.silu(gate_up[..., 0, :]) * gate_up[..., 1, :]) @ down_FD
 
 
 def gru_cell(input_B3R: Array, state_BR: Array, recurrent_3RR: Array) -> Array:

@@ -32,7 +32,7 @@ def place(
     rope: Rope,
     eps: float,
 ) -> Placed:
-    """-> (query_BTKGH, key_BKSH, value_BKSH, finite_BU): the written cache, and 1 for a row whose value is finite in every head, or 0.
+    """-> (query_BTKGH, key_BKSH, value_BKSH, finite_BU): the written cache, and which rows have a value that is finite in every head.
 
     Both inputs are [B, rows, K, some, H], and may be one array: the queries are the first G of `query`, key and value the last two
     of `kv`. U rows are placed, the first T of them ask. Zero times NaN is NaN: a value that is not finite would reach
@@ -59,7 +59,7 @@ def by_xla(query_BTKXH, kv_BUKYH, norms, cos_BUH, sin_BUH, slot_BU, key_BKSH, va
     key_BKSH = write(key_BKSH, layers.turn(key_BUKH, cos_BUH, sin_BUH), slot_BU)
     finite_BU = jnp.isfinite(value_BUKH).all((-2, -1))
     value_BKSH = write(value_BKSH, jnp.where(finite_BU[..., None, None], value_BUKH, 0), slot_BU)
-    return layers.turn(query_BTKGH, cos_BUH[:, :T], sin_BUH[:, :T]), key_BKSH, value_BKSH, finite_BU.astype(jnp.int32)
+    return layers.turn(query_BTKGH, cos_BUH[:, :T], sin_BUH[:, :T]), key_BKSH, value_BKSH, finite_BU
 
 
 @partial(jax.jit, static_argnames=("G", "eps", "interpret"))  # traced and lowered once for all layers
@@ -93,7 +93,7 @@ def by_kernel(
         interpret=interpret,
         name="place",
     )(*arguments)
-    return query_BTKGH, key_BKSH, value_BKSH, finite_BU
+    return query_BTKGH, key_BKSH, value_BKSH, finite_BU == 1
 
 
 def _kernel(query_ref, kv_ref, *refs, T: int, normed: bool, eps: float):

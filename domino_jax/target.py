@@ -86,11 +86,12 @@ class TargetLayer(nnx.Module):
             qkv_BTKXH, qkv_BTKXH, norms, position_BT, slot_BT, key_BKSH, value_BKSH, G=G, rope=config.rope, eps=eps
         )
         mixed_BTKGH = attend(query_BTKGH, key_BKSH, value_BKSH, slot_BT)
-        out_XD, bias_D = self.out_KGHD[...].reshape(-1, config.hidden_size), self.out_bias_D[...] if config.out_bias else None
-        mixed_BTX = mixed_BTKGH.reshape(*x_BTD.shape[:2], -1)
-        x_BTD, normed_BTD = add_and_norm(x_BTD, mixed_BTX, out_XD, bias_D, finite_BT, self.post_norm_D[...], eps)
-        gated_BTF = layers.gated(normed_BTD, self.gate_up_D2F[...])
-        return *add_and_norm(x_BTD, gated_BTF, self.down_FD[...], None, None, next_norm_D, eps), key_BKSH, value_BKSH
+        heads_BTD = layers.merge_heads(mixed_BTKGH, self.out_KGHD[...])
+        if config.out_bias:
+            heads_BTD += self.out_bias_D[...]
+        x_BTD, normed_BTD = add_and_norm(x_BTD, heads_BTD, finite_BT, self.post_norm_D[...], eps)
+        fed_BTD = layers.swiglu(normed_BTD, self.gate_up_D2F[...], self.down_FD[...])
+        return *add_and_norm(x_BTD, fed_BTD, None, next_norm_D, eps), key_BKSH, value_BKSH
 
 
 class Target(nnx.Module):

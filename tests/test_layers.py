@@ -55,11 +55,11 @@ def test_attention_with_nothing_visible_is_finite():
     assert jnp.isfinite(layers.attention(jnp.ones((1, 1, 1, 2, 8)), [(zeros, zeros, jnp.zeros((1, 1, 4), bool))])).all()
 
 
-def test_gated():
-    x, gate, up = (rng.normal(size=shape) for shape in ((2, 3, 8), (12, 8), (12, 8)))
+def test_swiglu():
+    x, gate, up, down = (rng.normal(size=shape) for shape in ((2, 3, 8), (12, 8), (12, 8), (8, 12)))
     gate_up = jnp.array(np.stack([gate.T, up.T], 1), jnp.float32)
-    ours = layers.gated(jnp.array(x, jnp.float32), gate_up)
-    np.testing.assert_allclose(ours, reference.silu(x @ gate.T) * (x @ up.T), rtol=1e-4, atol=1e-5)
+    ours = layers.swiglu(jnp.array(x, jnp.float32), gate_up, jnp.array(down.T, jnp.float32))
+    np.testing.assert_allclose(ours, (reference.silu(x @ gate.T) * (x @ up.T)) @ down.T, rtol=1e-4, atol=1e-5)
 
 
 def test_gru_cell_is_pytorchs():
