@@ -6,7 +6,7 @@
     feedback   the GRU's input from a table, embed · W_ih for every token; the projector's hidden half before the loop
     pool       a candidate pool in place of the whole vocabulary
 
-The package's own rollout is the last, with the walk in kernels of its own on a GPU, and without the table on a CPU.
+The package's own rollout is the last, with kernels that select the pool on a GPU, and without the table on a CPU.
 """
 
 import jax
