@@ -143,7 +143,7 @@ def rollout(drafter: BlockDrafter, embedder: Embedder, hidden_BPD: Array, verifi
     free = max(prefix, 1)  # so many proposals come from the whole vocabulary
     base_BPV = embedder.decode(hidden_BPD)
     B, P, V = base_BPV.shape
-    walk = Walk(drafter.head, embedder.encode, base_BPV, hidden_BPD, None, None)
+    walk = Walk(drafter.head, lambda ids: drafter.head.gru_input(embedder.encode(ids)), base_BPV, hidden_BPD, None, None)
     pool_BV = jnp.ones((B, V), bool)
     if 0 < drafter.pool_size < V and free < P:
         pool_BC = select_pool(base_BPV, drafter.pool_size, free)
@@ -151,7 +151,7 @@ def rollout(drafter: BlockDrafter, embedder: Embedder, hidden_BPD: Array, verifi
 
     def step(carry, at):
         (state_BR, token_B), (number, base_BV, hidden_BE, noise_BV) = carry, at
-        state_BR = drafter.head.read(embedder.encode(token_B), state_BR)
+        state_BR = walk.read(token_B, state_BR)
         correction_BV = jnp.einsum(
             "BE,VE->BV", walk.inner(state_BR, hidden_BE), drafter.head.w2_VE[...], preferred_element_type=jnp.float32
         )

@@ -29,6 +29,7 @@ from bench.timing import Variant, environment, headline, interleaved, raw
 from domino_jax import checkpoint, cli, domino
 from domino_jax.config import DraftConfig
 from domino_jax.domino import DominoHead
+from domino_jax.drafter import looks_up
 from domino_jax.engine import DTYPES, resolve_dtype
 from domino_jax.errors import InputError
 from domino_jax.pool import by_search
@@ -83,11 +84,14 @@ def draft_config(shape: dict) -> dict:
 
 
 def ours(pool_size: int) -> Callable:
-    """The package's rollout, base logits included."""
+    """The package's rollout, base logits included, with a table of GRU inputs or without."""
 
     def rollout(head, embed_VD, head_VD, hidden_BPD, verified_B, table_V3R=None):
-        base_BPV, walked = jnp.einsum("BPD,VD->BPV", hidden_BPD, head_VD), (hidden_BPD, verified_B, 1, pool_size)
-        return domino.rollout(head, lambda ids: jnp.take(embed_VD, ids, axis=0), base_BPV, *walked, table_V3R=table_V3R)
+        def gru_input(ids):
+            return head.gru_input(jnp.take(embed_VD, ids, axis=0)) if table_V3R is None else domino.looked_up(table_V3R, ids)
+
+        base_BPV = jnp.einsum("BPD,VD->BPV", hidden_BPD, head_VD)
+        return domino.rollout(head, gru_input, base_BPV, hidden_BPD, verified_B, 1, pool_size)
 
     return rollout
 
@@ -105,9 +109,9 @@ def compiled(function: Callable, arguments: tuple, dtype: jnp.dtype) -> Variant:
     return Variant(lambda: program(*leaves), compiling=time.perf_counter() - began)
 
 
-def rungs(inputs: Inputs, pool_size: int, dtype: jnp.dtype) -> dict[str, Variant]:
+def rungs(inputs: Inputs, table_V3R: Array, pool_size: int, dtype: jnp.dtype) -> dict[str, Variant]:
     """The ladder's variants."""
-    tabled = (inputs.head, jax.jit(DominoHead.input_table)(inputs.head, inputs.embed_VD), *inputs.arrays[2:])
+    tabled = (inputs.head, table_V3R, *inputs.arrays[2:])
     return {
         "inside": Variant(lambda: eager(partial(ladder.plain, one_matmul=False), inputs.arrays)),
         "one matmul": Variant(lambda: eager(partial(ladder.plain, one_matmul=True), inputs.arrays)),
@@ -150,14 +154,13 @@ def steps_below_best(inputs: tuple, proposals_BP: Array, pool_size: int) -> Arra
 def measure(shape: dict, batch: int, pool_size: int, dtype: jnp.dtype, arguments: argparse.Namespace) -> dict:
     """What a row of the table says, raw."""
     inputs = Inputs.random(shape, batch, dtype)
-    on_cpu = jax.default_backend() == "cpu"  # where the engine has no table
-    table_V3R = None if on_cpu else jax.jit(DominoHead.input_table)(inputs.head, inputs.embed_VD)
+    table_V3R = jax.jit(DominoHead.input_table)(inputs.head, inputs.embed_VD) if looks_up() or arguments.ladder else None
     variants = {
         "base logits": compiled(base_logits, inputs.arrays, dtype),
-        "ours": compiled(ours(pool_size), (*inputs.arrays, table_V3R), dtype),
+        "ours": compiled(ours(pool_size), (*inputs.arrays, table_V3R if looks_up() else None), dtype),
     }
     if arguments.ladder:
-        variants |= rungs(inputs, pool_size, dtype)
+        variants |= rungs(inputs, table_V3R, pool_size, dtype)
     proposals = {name: np.asarray(variant.start()) for name, variant in variants.items() if name != "base logits"}
     if arguments.baseline == "torch":
         from bench import torch_baseline

@@ -23,7 +23,6 @@ from domino_jax.cache import KVCache, write
 from domino_jax.cached_attention import attend
 from domino_jax.config import DraftConfig, Window
 from domino_jax.placing import place
-from domino_jax.residual import add_and_norm
 
 
 def visible_context(window: Window | None, length_B: Array, block_size: int, slots: int) -> Array:
@@ -81,30 +80,17 @@ class DFlashLayer(nnx.Module):
         query_BTKGH = layers.rms_norm(self.project_query(normed_BTD), self.q_norm_H[...], self.config.rms_norm_eps)
         return layers.rotate(query_BTKGH, position_BT, self.config.rope)
 
-    def merge_heads(self, mixed_BTKGH: Array) -> Array:
-        """What attention found, projected onto the residual stream."""
-        return layers.merge_heads(mixed_BTKGH, self.out_KGHD[...])
+    def finish(self, x_BTD: Array, mixed_BTKGH: Array) -> Array:
+        """What follows attention: output projection and feed-forward, each onto the residual stream."""
+        x_BTD = x_BTD + layers.merge_heads(mixed_BTKGH, self.out_KGHD[...])
+        normed_BTD = layers.rms_norm(x_BTD, self.post_norm_D[...], self.config.rms_norm_eps)
+        return x_BTD + layers.swiglu(normed_BTD, self.gate_up_D2F[...], self.down_FD[...])
 
-    def feed_forward(self, normed_BTD: Array) -> Array:
-        return layers.swiglu(normed_BTD, self.gate_up_D2F[...], self.down_FD[...])
-
-    def __call__(
-        self,
-        x_BTD: Array,
-        normed_BTD: Array,
-        next_norm_D: Array,
-        context_BTD: Array,
-        context_slot_BT: Array,
-        length_B: Array,
-        key_BKSH: Array,
-        value_BKSH: Array,
-    ):
-        """Writes the new context, then runs the block over all context -> (x_BTD, normed_BTD, key_BKSH, value_BKSH).
-
-        The block's residual stream comes normed for this layer, and goes normed for what comes next.
-        """
+    def __call__(self, x_BTD: Array, context_BTD: Array, context_slot_BT: Array, length_B: Array, key_BKSH: Array, value_BKSH: Array):
+        """Writes the new context, then runs the block over all context -> (x_BTD, key_BKSH, value_BKSH)."""
         block_size, config = x_BTD.shape[1], self.config
         position_BT = length_B[:, None] + jnp.arange(block_size)
+        normed_BTD = layers.rms_norm(x_BTD, self.input_norm_D[...], config.rms_norm_eps)
         # One matmul for both streams reads the weights once.
         rows_BUD = jnp.concatenate([normed_BTD, context_BTD], 1)
         position_BU = jnp.concatenate([position_BT, context_slot_BT], 1)
@@ -133,9 +119,7 @@ class DFlashLayer(nnx.Module):
             own_1TT = visible_block(self.window, block_size)
             segments = [(key_BKSH, value_BKSH, seen_BTS), (block_key_BKTH, block_value_BKTH, own_1TT)]
             mixed_BTKGH = layers.attention(self.query(normed_BTD, position_BT), segments)
-        x_BTD, normed_BTD = add_and_norm(x_BTD, self.merge_heads(mixed_BTKGH), None, self.post_norm_D[...], config.rms_norm_eps)
-        fed_BTD = self.feed_forward(normed_BTD)
-        return *add_and_norm(x_BTD, fed_BTD, None, next_norm_D, config.rms_norm_eps), key_BKSH, value_BKSH
+        return self.finish(x_BTD, mixed_BTKGH), key_BKSH, value_BKSH
 
 
 class DFlash(nnx.Module):
@@ -174,15 +158,10 @@ class DFlash(nnx.Module):
         """
         with jax.named_scope("context"):
             context_BTD = self.project_context(features)
-        x_BTD, norms = block_BTD, [*(layer.input_norm_D[...] for layer in self.layers), self.norm_D[...]]
-        normed_BTD, keys, values = layers.rms_norm(x_BTD, norms[0], self.config.rms_norm_eps), [], []
-        for number, (layer, next_norm_D, key_BKSH, value_BKSH) in enumerate(
-            zip(self.layers, norms[1:], cache.key, cache.value, strict=True)
-        ):
+        x_BTD, keys, values = block_BTD, [], []
+        for number, (layer, key_BKSH, value_BKSH) in enumerate(zip(self.layers, cache.key, cache.value, strict=True)):
             with jax.named_scope(f"draft_layer{number}"):
-                x_BTD, normed_BTD, key_BKSH, value_BKSH = layer(
-                    x_BTD, normed_BTD, next_norm_D, context_BTD, slot_BT, length_B, key_BKSH, value_BKSH
-                )
+                x_BTD, key_BKSH, value_BKSH = layer(x_BTD, context_BTD, slot_BT, length_B, key_BKSH, value_BKSH)
             keys.append(key_BKSH)
             values.append(value_BKSH)
-        return normed_BTD, KVCache(tuple(keys), tuple(values))
+        return layers.rms_norm(x_BTD, self.norm_D[...], self.config.rms_norm_eps), KVCache(tuple(keys), tuple(values))

@@ -13,6 +13,7 @@ The first `pure_draft_prefix_len` proposals are plain argmaxes of the base logit
 (`pool.py`), or from the whole vocabulary; the very first proposal of a block always from the whole vocabulary.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -45,12 +46,13 @@ class DominoHead(nnx.Module):
         self.bias1_E = nnx.Param(jnp.zeros(E, dtype)) if config.domino.bias else None
         self.bias2_V = nnx.Param(jnp.zeros(V, dtype)) if config.domino.bias else None
 
-    def gru_input(self, token_XD: Array) -> Array:
-        """What embedded tokens give the GRU -> float32 [X, 3, R]."""
-        return jnp.einsum("XD,ARD->XAR", token_XD, self.input_3RD[...], preferred_element_type=jnp.float32)
+    def gru_input(self, token_BD: Array) -> Array:
+        """What embedded tokens give the GRU -> float32 [B, 3, R]."""
+        return jnp.einsum("BD,ARD->BAR", token_BD, self.input_3RD[...], preferred_element_type=jnp.float32)
 
     def input_table(self, embed_VD: Array) -> Array:
         """The same of every token, in the dtype of the weights -> [V, 3, R]."""
+        # float32 multiplies in float32, as in `programs.lower`
         return jnp.einsum("VD,ARD->VAR", embed_VD, self.input_3RD[...], precision="highest")
 
     def read(self, token_BD: Array, state_BR: Array) -> Array:
@@ -58,9 +60,14 @@ class DominoHead(nnx.Module):
         return layers.gru_cell(self.gru_input(token_BD), state_BR, self.recurrent_3RR[...])
 
 
+def looked_up(table_V3R: Array, token_B: Array) -> Array:
+    """What token ids give the GRU, from an `input_table` -> float32 [B, 3, R]. An impossible id reads some row."""
+    return jnp.take(table_V3R, token_B, axis=0, mode="clip").astype(jnp.float32)
+
+
 def rollout(
     head: DominoHead,
-    embed,
+    gru_input: Callable[[Array], Array],
     base_BPV: Array,
     hidden_BPD: Array,
     verified_B: Array,
@@ -69,19 +76,18 @@ def rollout(
     sampling: SamplingState | None = None,
     noise_BPV: Array | None = None,
     named=lambda choice: choice,
-    table_V3R: Array | None = None,
 ) -> Array:
-    """The proposals of one block -> int32 [B, P]. `embed` maps token ids to embeddings; `prefix` proposals are uncorrected.
+    """The proposals of one block -> int32 [B, P]. `gru_input` is what token ids give the GRU, float32 [B, 3, R].
 
-    `table_V3R`, where there is one, has what every token gives the GRU, and is read in place of embeddings. `pool_size` 0, or the
-    vocabulary or more, corrects over the whole vocabulary. With `sampling` tokens are drawn, with the noise of their positions, instead
-    of the largest taken. Where V are a drafter's own tokens, `named` turns them into ids.
+    `prefix` proposals are uncorrected. `pool_size` 0, or the vocabulary or more, corrects over the whole vocabulary. With `sampling`
+    tokens are drawn, with the noise of their positions, instead of the largest taken. Where V are a drafter's own tokens, `named` turns
+    them into ids.
     """
     P, V = base_BPV.shape[1:]
     prefix_BP = named(draw(base_BPV[:, :prefix], None if noise_BPV is None else noise_BPV[:, :prefix], sampling))
     if prefix >= P:
         return prefix_BP
-    walk = Walk(head, embed, base_BPV, hidden_BPD, sampling, noise_BPV, named, table_V3R)
+    walk = Walk(head, gru_input, base_BPV, hidden_BPD, sampling, noise_BPV, named)
     carry = walk.prime(verified_B, prefix_BP)
     if not 0 < pool_size < V:
         return jnp.concatenate([prefix_BP, walk.over_vocabulary(carry, prefix, P)[1]], 1)
@@ -104,17 +110,16 @@ class Walk:
     def __init__(
         self,
         head: DominoHead,
-        embed,
+        gru_input: Callable[[Array], Array],
         base_BPV: Array,
         hidden_BPD: Array,
         sampling: SamplingState | None,
         noise_BPV: Array | None,
         named=lambda choice: choice,
-        table_V3R: Array | None = None,
     ):
         w1_hidden_ED, self.w1_state_ER = jnp.split(head.w1_EX[...], [hidden_BPD.shape[-1]], 1)
-        self.head, self.embed, self.base_BPV, self.sampling, self.noise_BPV = head, embed, base_BPV, sampling, noise_BPV
-        self.named, self.table_V3R = named, table_V3R
+        self.head, self.gru_input, self.base_BPV, self.sampling, self.noise_BPV = head, gru_input, base_BPV, sampling, noise_BPV
+        self.named = named
         # z's part of W1 for all positions at once. Float32 from here on: correction sums are never rounded to the model's dtype.
         self.hidden_BPE = jnp.einsum("BPD,ED->BPE", hidden_BPD, w1_hidden_ED, preferred_element_type=jnp.float32)
         if head.bias1_E is not None:
@@ -122,10 +127,7 @@ class Walk:
 
     def read(self, token_B: Array, state_BR: Array) -> Array:
         """The GRU state after one more token, float32."""
-        if self.table_V3R is None:
-            return self.head.read(self.embed(token_B), state_BR)
-        given_B3R = jnp.take(self.table_V3R, token_B, axis=0, mode="clip").astype(jnp.float32)
-        return layers.gru_cell(given_B3R, state_BR, self.head.recurrent_3RR[...])
+        return layers.gru_cell(self.gru_input(token_B), state_BR, self.head.recurrent_3RR[...])
 
     def prime(self, verified_B: Array, prefix_BP: Array) -> tuple[Array, Array]:
         state_BR = jnp.zeros((verified_B.shape[0], self.w1_state_ER.shape[1]), jnp.float32)

@@ -20,6 +20,11 @@ from domino_jax.vocabulary import Vocabulary
 DEFAULT_POOL_SIZE = 2048
 
 
+def looks_up() -> bool:
+    """Whether engines here give their drafters a table (`BlockDrafter.with_table`). On a CPU memory and time to start are dearer."""
+    return jax.default_backend() != "cpu"
+
+
 class Drafter(Protocol):
     """A pytree whose methods are pure. Its proposals may be anything: they change the speed and not one bit of the text."""
 
@@ -79,7 +84,7 @@ class BlockDrafter(nnx.Module):
         if self.head is None or self.table_V3R is not None:
             return self
         embed_VD = (embedder if self.vocabulary.embed_VD is None else self.vocabulary).embed_VD
-        tabled = jax.tree.map(lambda leaf: leaf, self)
+        tabled = jax.tree.map(lambda leaf: leaf, self)  # another module of the same arrays
         tabled.table_V3R = nnx.Param(jax.jit(DominoHead.input_table)(self.head, embed_VD[...]))
         return tabled
 
@@ -117,12 +122,14 @@ class BlockDrafter(nnx.Module):
         if self.head is None:
             return vocabulary.named(draw(base_BPU, noise_BPU, sampling))
 
-        def embed(tokens):
-            return vocabulary.encode(embedder, tokens)
+        def gru_input(tokens):
+            if self.table_V3R is None:
+                return self.head.gru_input(vocabulary.encode(embedder, tokens))
+            return domino.looked_up(self.table_V3R[...], tokens)
 
         prefix, pool = self.config.domino.pure_draft_prefix_len, self.pool_size
-        walked = (embed, base_BPU, hidden_BPD, verified_B, prefix, pool, sampling, noise_BPU, vocabulary.named)
-        return domino.rollout(self.head, *walked, table_V3R=None if self.table_V3R is None else self.table_V3R[...])
+        walked = (gru_input, base_BPU, hidden_BPD, verified_B, prefix, pool, sampling, noise_BPU, vocabulary.named)
+        return domino.rollout(self.head, *walked)
 
 
 class ScriptedDrafter(nnx.Module):

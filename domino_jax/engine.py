@@ -20,7 +20,7 @@ from flax import nnx
 
 from domino_jax import checkpoint, pairing, programs
 from domino_jax.config import DraftConfig, TargetConfig, check_pair
-from domino_jax.drafter import DEFAULT_POOL_SIZE, BlockDrafter, Drafter
+from domino_jax.drafter import DEFAULT_POOL_SIZE, BlockDrafter, Drafter, looks_up
 from domino_jax.early import Early
 from domino_jax.errors import InputError
 from domino_jax.events import Check, Ended, Event, Finished, Prompt, Result
@@ -50,7 +50,7 @@ class Engine:
     early: Early | None = field(default=None, repr=False)  # what is still being compiled for the first run
 
     def __post_init__(self):
-        if isinstance(self.drafter, BlockDrafter) and jax.default_backend() != "cpu":  # whose memory is the dearer, and time to start
+        if isinstance(self.drafter, BlockDrafter) and looks_up():
             has_weights = isinstance(jax.tree.leaves(self.target)[0], jax.Array)
             with_table = BlockDrafter.with_table if has_weights else functools.partial(jax.eval_shape, BlockDrafter.with_table)
             self.drafter = with_table(self.drafter, self.target.embedder)
@@ -257,7 +257,7 @@ class Pair:
             raise
         return Engine(target, drafter, self.dtype, self.text, self.stop_ids, self.num_proposals, early=early)
 
-    @property
+    @functools.cached_property
     def in_shapes(self) -> Engine:
         """The engine with shapes in place of weights: it runs nothing."""
         target = checkpoint.abstract(self.target.config, self.dtype)

@@ -22,7 +22,10 @@ PLACES = (12, 8, 4, 0)  # of the bits that a pass finds
 
 @partial(jax.jit, static_argnames=("size", "start", "interpret"))
 def select(score_BPV: Array, size: int, start: int = 0, interpret: bool = False) -> Array:
-    """`pool.select_pool` of scores of 16 bits."""
+    """The ids of the `size` largest scores of each row at any position from `start` on, ascending -> int32 [B, C].
+
+    Ties go to the lowest id. Scores have 16 bits; `interpret` reads the kernels without a GPU.
+    """
     B, P, V = score_BPV.shape
     blocks = -(-V // BLOCK)
     counts = jax.ShapeDtypeStruct((B, blocks, TRIALS), jnp.int32), jax.ShapeDtypeStruct((B, blocks), jnp.int32)
@@ -63,13 +66,13 @@ def select(score_BPV: Array, size: int, start: int = 0, interpret: bool = False)
 
 
 def _rank(score_ref, key_ref, count_ref, over_ref, *, start: int, V: int):
-    """Keys: bits in the order of the largest score of each token. What lies past the vocabulary is less than any."""
+    """Keys: bits in the order of the largest score of each token. What lies past the vocabulary is -inf, and comes after all ties."""
     inside_X = pl.program_id(1) * BLOCK + lax.iota(jnp.int32, BLOCK) < V
     top_X = jnp.full((BLOCK,), -jnp.inf, jnp.float32)
     for position in range(start, score_ref.shape[0]):  # unrolled: all loads are under way at once
         score_X = triton.load(score_ref.at[jnp.int32(position)], mask=inside_X, other=-jnp.inf)
         top_X = jnp.maximum(top_X, score_X.astype(jnp.float32))
-    key_X = jnp.where(inside_X, ordered_bits(top_X.astype(score_ref.dtype)), jnp.zeros((), jnp.uint16))
+    key_X = ordered_bits(top_X.astype(score_ref.dtype))
     key_ref[...] = key_X
     _count(key_X, 0, PLACES[0], count_ref, over_ref)
 

@@ -1,5 +1,6 @@
 """Answers on standard output: text for people, JSON for programs."""
 
+import abc
 import dataclasses
 import json
 import sys
@@ -26,7 +27,7 @@ class Label:
         return f"{self.id}" if self.sample is None else f"{self.id}, sample {self.sample + 1}"
 
 
-class Printer:
+class Printer(abc.ABC):
     """Writes complete answers, each in its turn or (not `ordered`) as it ends. `labels` say whose answer number 0, 1, ... is."""
 
     def __init__(self, labels: Sequence[Label], ordered: bool):
@@ -51,8 +52,9 @@ class Printer:
         for index in sorted(self.waiting) if self.ordered else list(self.waiting):
             self.answer(index, self.waiting.pop(index))
 
+    @abc.abstractmethod
     def answer(self, index: int, result: Result) -> None:
-        raise NotImplementedError
+        """Writes one answer."""
 
     def write(self, text: str) -> None:
         with tqdm.external_write_mode(file=sys.stdout):  # a bar on the same terminal makes room

@@ -14,7 +14,6 @@ from domino_jax.cache import KVCache
 from domino_jax.cached_attention import attend
 from domino_jax.config import TargetConfig
 from domino_jax.placing import place
-from domino_jax.residual import add_and_norm
 
 
 class Embedder(nnx.Module):
@@ -60,22 +59,11 @@ class TargetLayer(nnx.Module):
         self.gate_up_D2F = normal(D, 2, F, fan_in=D)
         self.down_FD = normal(F, D, fan_in=F * branches)
 
-    def __call__(
-        self,
-        x_BTD: Array,
-        normed_BTD: Array,
-        next_norm_D: Array,
-        position_BT: Array,
-        slot_BT: Array,
-        key_BKSH: Array,
-        value_BKSH: Array,
-    ):
-        """-> (x_BTD, normed_BTD, key_BKSH, value_BKSH): the residual stream, and normed for this layer, then for what comes next.
-
-        Keys and values are written first; query t then sees every slot up to its own.
-        """
+    def __call__(self, x_BTD: Array, position_BT: Array, slot_BT: Array, key_BKSH: Array, value_BKSH: Array):
+        """-> (x_BTD, key_BKSH, value_BKSH). Keys and values are written first; query t then sees every slot up to its own."""
         config, eps = self.config, self.config.rms_norm_eps
         G = config.queries_per_kv_head
+        normed_BTD = layers.rms_norm(x_BTD, self.input_norm_D[...], eps)
         qkv_BTKXH = jnp.einsum("BTD,DKXH->BTKXH", normed_BTD, self.qkv_DKXH[...])
         if config.qkv_bias:
             qkv_BTKXH += self.qkv_bias_KXH[...]
@@ -86,12 +74,12 @@ class TargetLayer(nnx.Module):
             qkv_BTKXH, qkv_BTKXH, norms, position_BT, slot_BT, key_BKSH, value_BKSH, G=G, rope=config.rope, eps=eps
         )
         mixed_BTKGH = attend(query_BTKGH, key_BKSH, value_BKSH, slot_BT)
-        heads_BTD = layers.merge_heads(mixed_BTKGH, self.out_KGHD[...])
+        x_BTD = x_BTD + layers.merge_heads(mixed_BTKGH, self.out_KGHD[...])
         if config.out_bias:
-            heads_BTD += self.out_bias_D[...]
-        x_BTD, normed_BTD = add_and_norm(x_BTD, heads_BTD, finite_BT, self.post_norm_D[...], eps)
-        fed_BTD = layers.swiglu(normed_BTD, self.gate_up_D2F[...], self.down_FD[...])
-        return *add_and_norm(x_BTD, fed_BTD, None, next_norm_D, eps), key_BKSH, value_BKSH
+            x_BTD += self.out_bias_D[...]
+        x_BTD = jnp.where(finite_BT[..., None], x_BTD, jnp.nan)
+        normed_BTD = layers.rms_norm(x_BTD, self.post_norm_D[...], eps)
+        return x_BTD + layers.swiglu(normed_BTD, self.gate_up_D2F[...], self.down_FD[...]), key_BKSH, value_BKSH
 
 
 class Target(nnx.Module):
@@ -109,15 +97,13 @@ class Target(nnx.Module):
         Layer i's residual is Hugging Face's `hidden_states[i + 1]`: its output, before the final norm. The layers are a
         Python loop over separate arrays: XLA copies each layer's weights out of a stack (5.5 against 13.4 ms on an H200).
         """
-        x_BTD, norms = self.embedder.encode(tokens_BT), [*(layer.input_norm_D[...] for layer in self.layers), self.norm_D[...]]
-        normed_BTD = layers.rms_norm(x_BTD, norms[0], self.config.rms_norm_eps)
+        x_BTD = self.embedder.encode(tokens_BT)
         residuals, keys, values = [], [], []
-        for number, (layer, next_norm_D, key_BKSH, value_BKSH) in enumerate(
-            zip(self.layers, norms[1:], cache.key, cache.value, strict=True)
-        ):
+        for number, (layer, key_BKSH, value_BKSH) in enumerate(zip(self.layers, cache.key, cache.value, strict=True)):
             with jax.named_scope(f"layer{number}"):
-                x_BTD, normed_BTD, key_BKSH, value_BKSH = layer(x_BTD, normed_BTD, next_norm_D, position_BT, slot_BT, key_BKSH, value_BKSH)
+                x_BTD, key_BKSH, value_BKSH = layer(x_BTD, position_BT, slot_BT, key_BKSH, value_BKSH)
             residuals.append(x_BTD)
             keys.append(key_BKSH)
             values.append(value_BKSH)
-        return normed_BTD, tuple(residuals), KVCache(tuple(keys), tuple(values))
+        hidden_BTD = layers.rms_norm(x_BTD, self.norm_D[...], self.config.rms_norm_eps)
+        return hidden_BTD, tuple(residuals), KVCache(tuple(keys), tuple(values))

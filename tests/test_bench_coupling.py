@@ -142,7 +142,10 @@ def walked(random_pair):
         drawn = {} if sampling is None else {"sampling": SamplingState.of([sampling] * 64), "noise_BPV": noise_BPV}
 
         def theirs(drawn):
-            return domino.rollout(drafter.head, embedder.encode, base_BPV, hidden_BPD, verified_B, prefix, pool_size, **drawn)
+            def gru_input(ids):
+                return drafter.head.gru_input(embedder.encode(ids))
+
+            return domino.rollout(drafter.head, gru_input, base_BPV, hidden_BPD, verified_B, prefix, pool_size, **drawn)
 
         filters = filters_of(sampling or Sampling(1.0))
         return ours(drafter, embedder, hidden_BPD, verified_B, noise_BPV, sampling is None, filters), jax.jit(theirs)(drawn)

@@ -30,7 +30,7 @@ def head() -> domino.DominoHead:
 
 def ours(head, base, hidden, verified, prefix, pool_size) -> np.ndarray:
     rollout = jax.jit(domino.rollout, static_argnums=(1, 5, 6))
-    return np.asarray(rollout(head, lambda ids: jnp.take(EMBED, ids, axis=0), base, hidden, verified, prefix, pool_size))
+    return np.asarray(rollout(head, lambda ids: head.gru_input(jnp.take(EMBED, ids, axis=0)), base, hidden, verified, prefix, pool_size))
 
 
 def theirs(base, hidden, verified, prefix, pool_size) -> np.ndarray:

@@ -20,6 +20,7 @@ MODELS = Models(
     weights=10**6,
 )
 WARM = {"temperature": 1.0}
+PROMPT = Prompt((1, 2))
 LINE = "asked.jsonl, line 7"
 
 
@@ -27,7 +28,7 @@ def plan(*prompts: Prompt, **options) -> Plan:
     return MODELS.plan(prompts, Options(**options))
 
 
-def task(prompt: Prompt = Prompt((1, 2)), **options):  # noqa: B008, a prompt is frozen
+def task(prompt: Prompt = PROMPT, **options):
     (only,) = plan(prompt, **options).tasks
     return only
 

@@ -14,7 +14,7 @@ FLOORS = [
     {"rope", "formats", "directories", "events", "sampling"},
     {"config", "pool_selection"},
     {"layers", "cache", "answers", "text", "capacity", "pool", "verify"},
-    {"cached_attention", "placing", "residual"},
+    {"cached_attention", "placing"},
     {"memory", "target", "dflash", "domino", "tensors", "prompts", "printers", "bar", "plot", "statistics", "cli"},
     {"vocabulary", "safetensors_files", "orbax_store", "figures", "sets"},
     {"drafter", "publish", "conversations", "tables"},

@@ -114,8 +114,7 @@ def _block_layer(layer: DFlashLayer, x_RTD: Array, position_RT: Array, context: 
     weights = jax.nn.softmax(jnp.concatenate([seen, own], -1), -1).astype(x_RTD.dtype)
     mixed = jnp.einsum("BKGATS,BKSH->BATKGH", weights[..., :S], value_BKSH, **wide)
     mixed += jnp.einsum("BKGATU,BAUKH->BATKGH", weights[..., S:], value_BATKH, **wide)
-    x_RTD = x_RTD + layer.merge_heads(mixed.astype(x_RTD.dtype).reshape(query_RTKGH.shape))
-    return x_RTD + layer.feed_forward(layers.rms_norm(x_RTD, layer.post_norm_D[...], layer.config.rms_norm_eps))
+    return layer.finish(x_RTD, mixed.astype(x_RTD.dtype).reshape(query_RTKGH.shape))
 
 
 def block_hidden(drafter: BlockDrafter, embedder: Embedder, context: list, anchor_BA: Array, verified_BA: Array) -> Array:

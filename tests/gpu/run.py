@@ -194,7 +194,11 @@ def rollout_eager_and_compiled(draft_config: DraftConfig, dtype: jnp.dtype, tria
 
     def propose(head, embed_VD, head_VD, hidden_BPD, verified_B):
         base_BPV = jnp.einsum("BPD,VD->BPV", hidden_BPD, head_VD)
-        return domino.rollout(head, lambda ids: jnp.take(embed_VD, ids, axis=0), base_BPV, hidden_BPD, verified_B, prefix, pool_size)
+
+        def gru_input(ids):
+            return head.gru_input(jnp.take(embed_VD, ids, axis=0))
+
+        return domino.rollout(head, gru_input, base_BPV, hidden_BPD, verified_B, prefix, pool_size)
 
     compiled = jax.jit(propose)
     different = total = 0
